@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import { getMembers } from './lib/json/json-values.ts'
+import { getMembers } from './lib/index.ts'
 
 const manifest = getMembers(createRequire(import.meta.url)('../package.json'))
 

@@ -11,7 +11,8 @@ import {
   type Io,
 } from 'catalog-gateway/commands'
 import { readSettings } from 'catalog-gateway/settings'
-import { ignoreOtherSignals, openOutbound, readOnce, toError } from 'catalog-gateway/lib'
+import { ignoreOtherSignals, readOnce, toError } from 'catalog-gateway/lib'
+import { openOutbound } from 'catalog-gateway/outbound'
 
 /** Active requests get 20 seconds; work that the engine never ends must not block the exit. */
 const closingMs = 25_000

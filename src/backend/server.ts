@@ -18,13 +18,8 @@ import { openCatalog, type Catalog } from './open-catalog.ts'
 import type { BackendSettings } from './settings/backend-settings.ts'
 import { selectClientDialect } from './http/client-dialect.ts'
 import { executeOperation } from './http/execute-operation.ts'
-import {
-  createEntityTag,
-  createFileFollower,
-  createReloadLog,
-  listsEntityTag,
-  openOutbound,
-} from 'catalog-gateway/lib'
+import { createEntityTag, createFileFollower, createReloadLog, listsEntityTag } from 'catalog-gateway/lib'
+import { openOutbound } from 'catalog-gateway/outbound'
 
 export interface Backend {
   /** `http://HOST:PORT` */

@@ -3,10 +3,10 @@ import {
   createObjectForm,
   createOpenForm,
   isOpen,
+  type JsonForm,
   mergeForms,
   noValue,
-  type JsonForm,
-} from '../lib/json/json-form.ts'
+} from '../lib/index.ts'
 import { cacheByOperation } from './requirements.ts'
 import { listIdMembers, type Operation } from './operations.ts'
 import { findSchemas, schemaDefinitions } from './schemas.ts'

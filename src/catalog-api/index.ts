@@ -1,35 +1,185 @@
-/** What the package of the bundled catalog uses: ids, operations, headers, errors and schemas of the catalog API. */
-export { assertArrowContentType } from './headers.ts'
-export { CatalogError, type CatalogErrorOptions, type ErrorName, invalidInput } from './catalog-error.ts'
+/**
+ * The interface of the catalog as data: operations and what follows from them, ids, targets, headers, errors.
+ */
+export {
+  createRequestForms,
+  findParents,
+  getRequestForm,
+  getResponseForm,
+  undefinedValue,
+} from './body-forms.ts'
+export {
+  CatalogError,
+  type CatalogErrorOptions,
+  errorCodes,
+  type ErrorName,
+  getRefusalLevel,
+  getRefusalOptions,
+  invalidInput,
+  refusal,
+  type RefusalReason,
+  refusals,
+} from './catalog-error.ts'
+export {
+  extensionNameKey,
+  findExtensionTypeKind,
+  isKnownMetadata,
+  isMisspelledExtensionName,
+  isReferenceMetadata,
+  isReservedMetadata,
+} from './column-metadata.ts'
+export {
+  createExtraOperations,
+  describeNameProblem,
+  describePathProblem,
+  type ExtraOperationDeclaration,
+  extraOperationNamePattern,
+  isExtraOperation,
+  unifies,
+} from './extra-operation.ts'
+export {
+  canonicalizeBranch,
+  canonicalizeWord,
+  describeFactSource,
+  type FactName,
+  type FactOfType,
+  type FactSource,
+  type FactType,
+  factTypes,
+  hasFactType,
+  omitUndefinedFacts,
+  type StatedFacts,
+} from './facts.ts'
 export {
   acceptRequestId,
+  apiKeyHeader,
   arrowFileType,
   arrowStreamType,
+  assertArrowContentType,
+  assertionHeader,
   clientDialectHeader,
+  factHeaders,
+  fromCatalogHeader,
+  getHeaderDialect,
+  type HeaderDialect,
+  headerDialectNames,
   headerDialects,
+  incompleteHeader,
   isArrowStreamType,
   isLancedbClient,
+  lancedbCredentialType,
+  lancedbCredentialTypeHeader,
   lancedbDatabaseHeader,
+  lancedbPrefixHeader,
   lancedbServerHeader,
   lancedbServerVersion,
+  limitLancedbServerVersion,
+  policyRevisionHeader,
   requestIdHeader,
+  reservedContextPrefix,
+  toCatalogHeader,
 } from './headers.ts'
 export {
-  type Identifier,
-  assertIdentifier,
-  assertName,
-  formatIdentifier,
-  isSameIdentifier,
-  quoteForMessage,
-} from './identifiers.ts'
-export {
+  describeJoinedName,
   formatIdentifierForMessage,
+  formatIdentifierText,
+  formatNameList,
+  functionOrSecretNotFound,
   namespaceNotFound,
+  parseIdentifierText,
+  splitNames,
   tableNotFound,
   transactionNotFound,
 } from './identifier-text.ts'
-export { getOpenApiDocument, openApiPath } from './openapi/openapi-document.ts'
-export { type BuiltInOperation, type Operation, type OperationName, operations } from './operations.ts'
-export { isBranchName } from './reference-names.ts'
-export { type RouteMatch, parseTarget } from './request-target.ts'
+export {
+  assertIdentifier,
+  assertName,
+  assertSeparable,
+  defaultDelimiter,
+  formatIdentifier,
+  type Identifier,
+  isSameIdentifier,
+  isSeparable,
+  isWithin,
+  listCommonSeparators,
+  listSeparators,
+  parseIdentifier,
+  quoteForMessage,
+} from './identifiers.ts'
+export { docsPath, getOpenApiDocument, openApiPath, type TokenEndpoint } from './openapi/openapi-document.ts'
+export {
+  type AnyOperationName,
+  apiPaths,
+  type BatchEntries,
+  type BodyReference,
+  type BuiltInOperation,
+  type Effect,
+  everyElement,
+  findOperation,
+  getOperation,
+  isOperationName,
+  listIdMembers,
+  type Listing,
+  type ObjectKind,
+  type Operation,
+  type OperationName,
+  operationNames,
+  operations,
+  type ParameterType,
+  type RequirementCondition,
+  type RequirementTarget,
+  uploadIdName,
+} from './operations.ts'
+export {
+  changePermissions,
+  createPermissionTable,
+  extraPermissions,
+  isDelegated,
+  isEffectPermission,
+  isExtraOperationName,
+  listGroupParts,
+  type Permission,
+  permissionGroups,
+  permissionNames,
+  type PermissionTable,
+} from './permissions.ts'
+export { notInDatabaseError, placeInDatabase } from './place-in-database.ts'
+export {
+  decodeComponent,
+  type QueryParameters,
+  unknownParameterError,
+  validateParameter,
+} from './query-parameters.ts'
+export { assertBranch, assertTag, isBranchName } from './reference-names.ts'
+export {
+  buildTarget,
+  parseTarget,
+  parseTargetIn,
+  type RouteMatch,
+  splitTarget,
+  unknownOperationError,
+} from './request-target.ts'
+export {
+  cacheByOperation,
+  destinationPermission,
+  getNameSpace,
+  getNamespaceDepth,
+  getRequirements,
+  isInNamespace,
+  mayRequireOtherObjects,
+  type Requirement,
+} from './requirements.ts'
+export {
+  assertFactSource,
+  factForMember,
+  factForQueryMember,
+  foldName,
+  isDecisiveName,
+  isDecisiveParameter,
+  isReferenceSwitch,
+  isReservedName,
+} from './reserved-names.ts'
+export { isErrorResponse, parseErrorResponse } from './responses/read-error-response.ts'
+export { UpstreamError } from './responses/redact-error-text.ts'
 export { respondToUnparsed, toUnparsedRequestError } from './responses/unparsed-request.ts'
+export { createRouteTable } from './route-table.ts'

@@ -1,4 +1,4 @@
-import { getKeys } from '../lib/get-keys.ts'
+import { getKeys } from '../lib/index.ts'
 import type { ErrorName } from './catalog-error.ts'
 import { parseFactSource, type FactName, type FactSource, type FactSourcePath } from './facts.ts'
 

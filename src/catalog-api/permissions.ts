@@ -1,4 +1,4 @@
-import { getKeys } from '../lib/get-keys.ts'
+import { getKeys } from '../lib/index.ts'
 import {
   basicGroups,
   getOperation,

@@ -6,13 +6,9 @@ import {
   type GatewaySettings,
   listUpstreamFiles,
 } from '../config/index.ts'
-import { readOnce } from '../lib/fs/follow-files.ts'
-import { readSecret } from '../lib/fs/read-secret.ts'
-import { directOutbound, openOutbound, type Outbound } from '../lib/outbound/outbound.ts'
-import { toError } from '../lib/errors/to-error.ts'
-import { readServerCertificates } from '../lib/tls/certificates.ts'
-import { readPageTokenSecret } from '../gateway/sealed-tokens.ts'
-import { readUpstreamOptions } from '../gateway/upstream/upstreams.ts'
+import { readOnce, readSecret, readServerCertificates, toError } from '../lib/index.ts'
+import { directOutbound, openOutbound, type Outbound } from '../outbound/index.ts'
+import { readPageTokenSecret, readUpstreamOptions } from '../gateway/index.ts'
 import {
   describeUnusableKeys,
   listKeys,
@@ -23,12 +19,17 @@ import {
   type StoredKey,
 } from '../identity/index.ts'
 import { readRedactionKey, readSealKey } from '../audit/index.ts'
-import { readRedisAccess } from '../limits/shared/bucket-store.ts'
-import { quoteForMessage } from '../catalog-api/identifiers.ts'
-import { compilePolicies, type PolicySet } from '../policy/policy-set.ts'
-import { assertAnyPolicy } from '../policy/source/document-problems.ts'
-import { createSettingsVocabulary, loadPolicies } from '../policy/source/load-policies.ts'
-import { listIgnoredFiles, namePolicyFolders } from '../policy/source/policy-folder.ts'
+import { readRedisAccess } from '../limits/index.ts'
+import { quoteForMessage } from '../catalog-api/index.ts'
+import {
+  assertAnyPolicy,
+  compilePolicies,
+  createSettingsVocabulary,
+  listIgnoredFiles,
+  loadPolicies,
+  namePolicyFolders,
+  type PolicySet,
+} from '../policy/index.ts'
 import { findDevelopmentFiles } from './dev/development-files.ts'
 import { probeConnections, checkTlsFiles } from './common/probe-connections.ts'
 import { probeUpstreams } from './common/probe-upstreams.ts'

@@ -1,5 +1,4 @@
 import { CommanderError, type Command } from 'commander'
-import { explainRemovedArgument } from '../settings/index.ts'
 import { version } from '../version.ts'
 import { CommandFailure } from './common/command-failure.ts'
 import type { Io } from './common/io.ts'
@@ -37,6 +36,7 @@ export async function run(parameters: readonly string[], io: Io): Promise<number
     if (error instanceof CommanderError) {
       if (error.exitCode === 0) return exitSuccess
       // Commander has already printed the usage error.
+      const { explainRemovedArgument } = await import('../settings/index.ts')
       const removed = explainRemovedArgument(parameters)
       if (removed !== undefined) io.stderr.write(`it was removed: ${removed}\n`)
       return exitUsage

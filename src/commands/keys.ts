@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os'
 import { InvalidArgumentError, Option, type Command } from 'commander'
-import { parseDuration } from '../lib/duration.ts'
+import { parseDuration } from '../lib/index.ts'
 import {
   type CreatedKey,
   createKey,

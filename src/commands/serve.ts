@@ -1,11 +1,12 @@
 import type { Command } from 'commander'
-import { ignoreOtherSignals } from '../lib/process/signals.ts'
+import { ignoreOtherSignals } from '../lib/index.ts'
 import { assertNoDevelopmentFiles } from './dev/development-files.ts'
 import { readConfig } from './common/arguments.ts'
 import { runStep } from './common/command-failure.ts'
 import type { Io } from './common/io.ts'
 import { formatExample, newCommand } from './common/new-command.ts'
 import { runUntilStopped } from './common/run-until-stopped.ts'
+import { startGateway } from '../gateway/index.ts'
 
 export function serveCommand(io: Io): Command {
   return newCommand('serve', io)
@@ -22,8 +23,6 @@ async function serve(config: string, io: Io): Promise<void> {
   ignoreOtherSignals()
   const settings = await readConfig(config, io)
   await assertNoDevelopmentFiles(settings)
-  // Imported here for a fast start of the other commands.
-  const { startGateway } = await import('../gateway/bootstrap/start-gateway.ts')
   const gateway = await runStep('the gateway cannot start', () => startGateway({ settings }))
   const { url, adminUrl, passThroughUrl } = gateway
   const routes = passThroughUrl === undefined ? '' : `pass-through on ${passThroughUrl}\n`

@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { isOperationName } from '../catalog-api/operations.ts'
-import { permissionGroups } from '../catalog-api/permissions.ts'
+import { isOperationName, permissionGroups } from '../catalog-api/index.ts'
 import { dashedName, isPlainUrl, nonEmptyText, path, tlsFiles } from '../settings/index.ts'
 
 const positiveCount = z.int().positive()

@@ -1,7 +1,6 @@
 import { Document, isNode, isScalar } from 'yaml'
 import { gatewaySettingsSchema, type GatewaySettings } from './gateway-settings.ts'
-import { listSettingVariables, redactedValue } from '../settings/index.ts'
-import { mapSettings, toSchemaNode } from '../lib/schema-node.ts'
+import { listSettingVariables, mapSettings, redactedValue, toSchemaNode } from '../settings/index.ts'
 
 /**
  * Formats the effective settings as YAML with the same meaning for `serve`: all defaults filled in, comments on values

@@ -1,8 +1,7 @@
 import { resolve } from 'node:path'
 import type { z } from 'zod'
 import { anyGatewaySchema, listUpstreams, type GatewaySettings } from './gateway-settings.ts'
-import { convertValues, describeIssue, SettingsError } from '../settings/index.ts'
-import { toSchemaNode } from '../lib/schema-node.ts'
+import { convertValues, describeIssue, SettingsError, toSchemaNode } from '../settings/index.ts'
 
 /** Sections about ports, which an embedding application has itself. */
 const ownedByApplication = ['listen', 'admin', 'passThrough'] as const

@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
-import { hostNamePattern } from '../lib/http/host-name.ts'
+import { hostNamePattern } from '../lib/index.ts'
 import { auditSchema } from './audit-settings.ts'
 import { addProblems, listenHost, outboundSchema, path, portNumber, readSettings } from '../settings/index.ts'
 import { findClientStatementProblems, findImpossibleNamespaces } from './settings-problems.ts'
 import { findListenConflicts } from './listen-conflicts.ts'
 import { limitsSchema, listenSchema, timeoutsSchema } from './listen-settings.ts'
-import { listCommonSeparators } from '../catalog-api/identifiers.ts'
+import { listCommonSeparators } from '../catalog-api/index.ts'
 import {
   findCallerIdentityProblem,
   upstreamSchema,

@@ -1,6 +1,5 @@
 /**
- * The settings: read from a file and the environment with every mistake at once (`SettingsError`), then complete, with
- * absolute paths and defaults.
+ * The settings of the gateway: read from a file and the environment, then complete, with absolute paths and defaults.
  */
 export {
   type AuditMode,

@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net'
 import { z } from 'zod'
 import { listenHost, milliseconds, path, portNumber } from '../settings/index.ts'
-import { validateAddressRange } from '../lib/net/addresses.ts'
+import { validateAddressRange } from '../lib/index.ts'
 import { callerLimitFields, findRepeatedNames } from './caller-limit-settings.ts'
 
 const count = z.int().positive()

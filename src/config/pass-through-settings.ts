@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { getBasePath } from '../lib/http/base-path.ts'
+import { getBasePath } from '../lib/index.ts'
 import { basePathPattern } from './listen-settings.ts'
 import { httpUrl, isPlainUrl, nonEmptyText, portNumber, type SettingProblem } from '../settings/index.ts'
 

@@ -1,13 +1,13 @@
 import { z } from 'zod'
-import { createExtraOperations, type ExtraOperationDeclaration } from '../catalog-api/extra-operation.ts'
 import {
   assertIdentifier,
-  isWithin as isWithinNamespace,
+  createExtraOperations,
+  createPermissionTable,
+  type ExtraOperationDeclaration,
   type Identifier,
-} from '../catalog-api/identifiers.ts'
-import { createPermissionTable } from '../catalog-api/permissions.ts'
-import { isWithin } from '../lib/fs/is-within.ts'
-import { suggestSimilar } from '../lib/suggest-similar.ts'
+  isWithin as isWithinNamespace,
+} from '../catalog-api/index.ts'
+import { isWithin, suggestSimilar } from '../lib/index.ts'
 import { listIssuerNames, type IdentitySettings } from './identity-settings.ts'
 import {
   addProblems,

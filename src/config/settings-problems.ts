@@ -1,5 +1,10 @@
-import { describeJoinedName, formatNameList, splitNames } from '../catalog-api/identifier-text.ts'
-import { assertIdentifier, type Identifier } from '../catalog-api/identifiers.ts'
+import {
+  assertIdentifier,
+  describeJoinedName,
+  formatNameList,
+  type Identifier,
+  splitNames,
+} from '../catalog-api/index.ts'
 import type { CallerLimitSettings } from './caller-limit-settings.ts'
 import type { IdentitySettings } from './identity-settings.ts'
 import type { ListenSettings } from './listen-settings.ts'

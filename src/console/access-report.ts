@@ -1,12 +1,23 @@
-import { formatIdentifierText } from '../catalog-api/identifier-text.ts'
-import type { Identifier } from '../catalog-api/identifiers.ts'
-import { isExtraOperationName, permissionGroups, type Permission } from '../catalog-api/permissions.ts'
-import { listTableRules, whoCan, type Entitlement, type Sight } from '../policy/analysis/grants.ts'
-import { isNamespaceMember, objectPosition, readsPart } from '../policy/engine/object-position.ts'
-import type { Subject } from '../policy/engine/subject.ts'
-import { listPermissions } from '../policy/language/policy-vocabulary.ts'
-import type { PolicyDocument } from '../policy/language/policy-document.ts'
-import type { PolicySet } from '../policy/policy-set.ts'
+import {
+  formatIdentifierText,
+  type Identifier,
+  isExtraOperationName,
+  type Permission,
+  permissionGroups,
+} from '../catalog-api/index.ts'
+import {
+  type Entitlement,
+  isNamespaceMember,
+  listPermissions,
+  listTableRules,
+  objectPosition,
+  type PolicyDocument,
+  type PolicySet,
+  readsPart,
+  type Sight,
+  type Subject,
+  whoCan,
+} from '../policy/index.ts'
 
 /** An operation that a caller may use, subject to conditions and to rules that may deny it. */
 type Grant = { readonly operation: Permission } & Omit<Entitlement, 'subject'>

@@ -1,8 +1,6 @@
 import type { AuditLog, Sinks } from '../audit/index.ts'
-import { readReadiness, type ReadinessCheck } from '../observability/health/readiness.ts'
-import type { RuleReference } from '../policy/engine/decision.ts'
-import type { PolicySet } from '../policy/policy-set.ts'
-import type { RestrictionReport } from '../policy/restrictions/restriction.ts'
+import { type ReadinessCheck, readReadiness } from '../observability/index.ts'
+import type { PolicySet, RestrictionReport, RuleReference } from '../policy/index.ts'
 import { version } from '../version.ts'
 
 export interface ConsoleStateSource {

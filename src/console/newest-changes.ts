@@ -1,5 +1,5 @@
 import { type DurableEnd, formatRecordKey, listSegments, type StoredRecord } from '../audit/index.ts'
-import { formatIdentifierText } from '../catalog-api/identifier-text.ts'
+import { formatIdentifierText } from '../catalog-api/index.ts'
 import { readNewestRecords } from './newest-records.ts'
 
 interface HashedRecordReference {

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isForeignRecord, type LogSegment, parseStoredRecord, type StoredRecord } from '../audit/index.ts'
-import { readLines } from '../lib/fs/read-lines.ts'
+import { readLines } from '../lib/index.ts'
 
 /** Small, as the lines of a read are parsed in one piece. */
 const readBytes = 64 * 1024

@@ -1,7 +1,6 @@
-import type { Identifier } from '../catalog-api/identifiers.ts'
+import type { Identifier, RouteMatch } from '../catalog-api/index.ts'
 import type { ReceivedHead } from './downstream.ts'
 import type { Principal } from '../identity/index.ts'
-import type { RouteMatch } from '../catalog-api/request-target.ts'
 import type { Upstream } from './upstream/upstream.ts'
 
 /*

@@ -1,19 +1,16 @@
-import { listHeader } from '../lib/http/header-list.ts'
+import { createEntityTag, listHeader, listsEntityTag, memoize, scheduleAtTickEnd } from '../lib/index.ts'
 import { jwksPath } from '../identity/index.ts'
-import { refusal } from '../catalog-api/catalog-error.ts'
 import {
   docsPath,
   getOpenApiDocument,
   openApiPath,
+  type Operation,
+  refusal,
   type TokenEndpoint,
-} from '../catalog-api/openapi/openapi-document.ts'
-import type { Operation } from '../catalog-api/operations.ts'
+} from '../catalog-api/index.ts'
 import type { Received } from './context.ts'
 import type { DownstreamResponse } from './downstream.ts'
-import { createEntityTag, listsEntityTag } from '../lib/http/entity-tags.ts'
-import { scheduleAtTickEnd } from '../lib/async/owned-tasks.ts'
-import { memoize } from '../lib/memoize.ts'
-import type { LoadShedder } from '../limits/overload/load-shedder.ts'
+import type { LoadShedder } from '../limits/index.ts'
 import { gatewayHeaders, type ResponseContext } from './error-response.ts'
 import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'

@@ -1,7 +1,6 @@
-import type { CallbackList, TaskOwner } from '../lib/async/owned-tasks.ts'
-import type { RequestBody } from '../http1/server/request-body.ts'
+import type { CallbackList, SendingPage, TaskOwner } from '../lib/index.ts'
+import type { RequestBody } from '../http1/index.ts'
 import type { Credentials } from '../identity/index.ts'
-import type { SendingPage } from '../lib/http/sending-page.ts'
 
 /** What log line and metrics need of a response. */
 export interface ObservedResponse {

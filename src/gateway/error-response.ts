@@ -1,18 +1,17 @@
-import { CatalogError, refusal } from '../catalog-api/catalog-error.ts'
-import { scheduleAtTickEnd } from '../lib/async/owned-tasks.ts'
-import type { DownstreamResponse, ReceivedHead } from './downstream.ts'
-import { removeHeaders } from '../lib/http/header-list.ts'
 import {
+  CatalogError,
   lancedbServerHeader,
   lancedbServerVersion,
   policyRevisionHeader,
+  refusal,
   requestIdHeader,
-} from '../catalog-api/headers.ts'
+  UpstreamError,
+} from '../catalog-api/index.ts'
+import { formatBytes, removeHeaders, scheduleAtTickEnd } from '../lib/index.ts'
+import type { DownstreamResponse, ReceivedHead } from './downstream.ts'
 import { randomUUID } from 'node:crypto'
-import { formatBytes } from '../lib/format-bytes.ts'
-import type { ErrorResponse, RequestError, RequestErrorReason } from '../http1/server/request-error.ts'
+import type { ErrorResponse, RequestError, RequestErrorReason } from '../http1/index.ts'
 import { maxHeadBytes } from './bounds.ts'
-import { UpstreamError } from '../catalog-api/responses/redact-error-text.ts'
 
 /**
  * Converts any error to one that can be sent. Anything but a CatalogError becomes an internal error without details.

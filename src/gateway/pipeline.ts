@@ -1,4 +1,4 @@
-import type { IncomingRequest } from '../http1/server/incoming-request.ts'
+import type { IncomingRequest } from '../http1/index.ts'
 import { sendDocument, type FindDocument } from './documents.ts'
 import type { DownstreamBody, DownstreamResponse } from './downstream.ts'
 import { audit, type AuditOptions } from './stages/audit.ts'

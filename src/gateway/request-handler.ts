@@ -1,9 +1,11 @@
-import { refusal } from '../catalog-api/catalog-error.ts'
-import { respondToUnparsed } from '../catalog-api/responses/unparsed-request.ts'
-import type { IncomingRequest } from '../http1/server/incoming-request.ts'
-import { drainRequestBody, RequestBody } from '../http1/server/request-body.ts'
-import type { RequestBodyOptions } from '../http1/server/timed-reader.ts'
-import { toError } from '../lib/errors/to-error.ts'
+import { refusal, respondToUnparsed } from '../catalog-api/index.ts'
+import {
+  drainRequestBody,
+  type IncomingRequest,
+  RequestBody,
+  type RequestBodyOptions,
+} from '../http1/index.ts'
+import { toError } from '../lib/index.ts'
 import type { ClientBounds } from './bounds.ts'
 import { ClientDisconnected, noBody, type DownstreamResponse } from './downstream.ts'
 import { sendErrorResponse, toCatalogError } from './error-response.ts'

@@ -2,13 +2,10 @@ import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { refusal } from '../catalog-api/catalog-error.ts'
-import { isOperationName, type OperationName } from '../catalog-api/operations.ts'
+import { isOperationName, type OperationName, refusal } from '../catalog-api/index.ts'
 import type { Principal } from '../identity/index.ts'
-import { hasErrorCode } from '../lib/fs/system-error.ts'
-import { writeAtomically } from '../lib/fs/write-atomically.ts'
-import { createJsonSealer } from '../lib/sealed-json.ts'
-import { getPrincipalKey } from '../limits/limit-key.ts'
+import { createJsonSealer, hasErrorCode, writeAtomically } from '../lib/index.ts'
+import { getPrincipalKey } from '../limits/index.ts'
 
 /*
  * Texts that clients send back, and can neither read nor create. Every gateway with the same secret knows them, without

@@ -1,18 +1,17 @@
-import type { IncomingRequest } from '../http1/server/incoming-request.ts'
-import type { CatalogError } from '../catalog-api/catalog-error.ts'
+import type { IncomingRequest } from '../http1/index.ts'
 import {
   acceptRequestId,
+  type CatalogError,
   clientDialectHeader,
   isLancedbClient,
   lancedbDatabaseHeader,
   requestIdHeader,
-} from '../catalog-api/headers.ts'
-import type { ConnectionAddresses } from '../lib/net/addresses.ts'
-import type { RequestSpans } from '../observability/traces/request-spans.ts'
+} from '../catalog-api/index.ts'
+import { type ConnectionAddresses, hasHeader } from '../lib/index.ts'
+import type { RequestSpans } from '../observability/index.ts'
 import { DeniedError } from './authorization/decisions.ts'
 import type { ServedDocument } from './documents.ts'
 import type { Recorded } from './stages/record.ts'
-import { hasHeader } from '../lib/http/header-list.ts'
 
 export const stages = [
   'receive',

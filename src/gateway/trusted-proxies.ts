@@ -1,9 +1,13 @@
-import type { IncomingRequest } from '../http1/server/incoming-request.ts'
-import { listHeader } from '../lib/http/header-list.ts'
-import { refusal, type CatalogError } from '../catalog-api/catalog-error.ts'
+import type { IncomingRequest } from '../http1/index.ts'
+import {
+  createAddressMatcher,
+  listHeader,
+  parseForwardedForNodes,
+  parseForwardedNodes,
+  unknownAddress,
+} from '../lib/index.ts'
+import { type CatalogError, refusal } from '../catalog-api/index.ts'
 import type { ListenSettings } from '../config/index.ts'
-import { createAddressMatcher, unknownAddress } from '../lib/net/addresses.ts'
-import { parseForwardedNodes, parseForwardedForNodes } from '../lib/http/forwarded-nodes.ts'
 import { X509Certificate } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 

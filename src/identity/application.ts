@@ -1,4 +1,4 @@
-import { toError } from '../lib/errors/to-error.ts'
+import { toError } from '../lib/index.ts'
 import { AuthenticationError } from './authentication-error.ts'
 import { isValidPrincipalName } from './jwt/claims.ts'
 import type { Principal } from './principal.ts'

@@ -21,8 +21,8 @@ import { AuthenticationError } from './authentication-error.ts'
 import type { JwksTiming } from './jwt/remote-jwks.ts'
 import type { TokenCacheOptions } from './jwt/token-verifier.ts'
 import type { VerifiedToken } from './jwt/claims.ts'
-import type { ClusterAccess } from '../lib/kubernetes/kubernetes-client.ts'
-import { directOutbound, type Outbound } from '../lib/outbound/outbound.ts'
+import type { ClusterAccess } from '../kubernetes/index.ts'
+import { directOutbound, type Outbound } from '../outbound/index.ts'
 
 /** Credentials of a request. Repeated headers were rejected before. */
 export interface Credentials {

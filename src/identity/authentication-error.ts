@@ -1,9 +1,4 @@
-import {
-  CatalogError,
-  getRefusalOptions,
-  refusals,
-  type RefusalReason,
-} from '../catalog-api/catalog-error.ts'
+import { CatalogError, getRefusalOptions, type RefusalReason, refusals } from '../catalog-api/index.ts'
 
 interface RefusalResponse {
   readonly message: string

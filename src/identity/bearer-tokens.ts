@@ -13,8 +13,8 @@ import { clusterTokens, createClusterFetcher, readServiceAccount } from './jwt/s
 import { AuthenticationError } from './authentication-error.ts'
 import { createTokenVerifier, type TokenCacheOptions, type TrustedIssuer } from './jwt/token-verifier.ts'
 import { hasJwtForm } from './jwt/parse-jwt.ts'
-import type { ClusterAccess } from '../lib/kubernetes/kubernetes-client.ts'
-import { readSecret } from '../lib/fs/read-secret.ts'
+import type { ClusterAccess } from '../kubernetes/index.ts'
+import { readSecret } from '../lib/index.ts'
 
 const maxTokenLength = 16 * 1024
 

@@ -1,10 +1,12 @@
 import type { Principal } from '../identity/index.ts'
-import type { Identifier } from '../catalog-api/identifiers.ts'
-import { getNamespaceDepth } from '../catalog-api/requirements.ts'
-import type { Operation } from '../catalog-api/operations.ts'
-import { listGroupParts } from '../catalog-api/permissions.ts'
-import type { RouteMatch } from '../catalog-api/request-target.ts'
-import { getAddressKey } from '../lib/net/addresses.ts'
+import {
+  getNamespaceDepth,
+  type Identifier,
+  listGroupParts,
+  type Operation,
+  type RouteMatch,
+} from '../catalog-api/index.ts'
+import { getAddressKey } from '../lib/index.ts'
 import type { LimitSelection } from '../config/index.ts'
 
 export interface LimitedRequest {

@@ -1,4 +1,4 @@
-import { CatalogError } from '../catalog-api/catalog-error.ts'
+import { CatalogError } from '../catalog-api/index.ts'
 import type {
   ByteSettings,
   CallerLimitSettings,
@@ -6,8 +6,7 @@ import type {
   FailedAuthenticationSettings,
   RateSettings,
 } from '../config/index.ts'
-import { formatBytes } from '../lib/format-bytes.ts'
-import { getAddressKey } from '../lib/net/addresses.ts'
+import { formatBytes, getAddressKey } from '../lib/index.ts'
 import { createLimitKeyFunction, type LimitedRequest, type LimitKeyFunction } from './limit-key.ts'
 import { type BucketFactory, createBuckets } from './token-buckets.ts'
 

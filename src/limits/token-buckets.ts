@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { withoutReserve } from '../lib/lru-bound.ts'
+import { withoutReserve } from '../lib/index.ts'
 
 export interface BucketSettings {
   readonly perSecond: number

@@ -1,9 +1,11 @@
 import type { Socket } from 'node:net'
-import { ownedBy } from '../lib/async/owned-tasks.ts'
-import type { ConnectionAddresses } from '../lib/net/addresses.ts'
-import type { ConnectionFailure, ConnectionHandler } from '../http1/server/connection-state.ts'
-import { LingerSlots } from '../http1/server/lingering-close.ts'
-import { ServerConnection } from '../http1/server/server-connection.ts'
+import { type ConnectionAddresses, ownedBy } from '../lib/index.ts'
+import {
+  type ConnectionFailure,
+  type ConnectionHandler,
+  LingerSlots,
+  ServerConnection,
+} from '../http1/index.ts'
 
 /** Why a connection was closed without a response to a request. */
 export type ConnectionErrorReason =

@@ -5,16 +5,16 @@ import {
   type Server as TlsServer,
   type TLSSocket,
 } from 'node:tls'
-import { ownedBy } from '../lib/async/owned-tasks.ts'
 import {
-  readConnectionAddresses,
-  unknownAddress,
   type ConnectionAddresses,
   getAddressKey,
-} from '../lib/net/addresses.ts'
-import { hasClientCertificate } from '../lib/tls/certificates.ts'
+  hasClientCertificate,
+  ownedBy,
+  readConnectionAddresses,
+  unknownAddress,
+} from '../lib/index.ts'
 import { ConnectionSet, type ConnectionSetOptions, type ListenerHandler } from './connection-set.ts'
-import { RequestError } from '../http1/server/request-error.ts'
+import { RequestError } from '../http1/index.ts'
 import { readProxyHeader } from './proxy-header.ts'
 
 export interface ListenerOptions extends ConnectionSetOptions {

@@ -1,7 +1,6 @@
 import { isIPv4, isIPv6, type Socket, SocketAddress } from 'node:net'
-import { malformed, RequestError } from '../http1/server/request-error.ts'
-import { ownedBy } from '../lib/async/owned-tasks.ts'
-import { toCanonicalAddress, unknownAddress } from '../lib/net/addresses.ts'
+import { malformed, RequestError } from '../http1/index.ts'
+import { ownedBy, toCanonicalAddress, unknownAddress } from '../lib/index.ts'
 
 /** A header of PROXY protocol, version 1 or 2. */
 export interface ProxyHeader {

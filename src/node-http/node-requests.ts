@@ -1,13 +1,19 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { ConnectionFailure } from '../http1/server/connection-state.ts'
-import { IncomingRequest, type RequestConnection } from '../http1/server/incoming-request.ts'
-import { LingerSlots } from '../http1/server/lingering-close.ts'
-import { closeWithError, type ErrorResponse, malformed, RequestError } from '../http1/server/request-error.ts'
-import { createParsedRequestHead, type RequestHead } from '../http1/server/request-head.ts'
-import type { RequestScheduler } from '../http1/server/request-queue.ts'
-import { ownedBy } from '../lib/async/owned-tasks.ts'
-import { type ConnectionAddresses, readConnectionAddresses } from '../lib/net/addresses.ts'
+import {
+  closeWithError,
+  type ConnectionFailure,
+  createParsedRequestHead,
+  type ErrorResponse,
+  IncomingRequest,
+  LingerSlots,
+  malformed,
+  type RequestConnection,
+  RequestError,
+  type RequestHead,
+  type RequestScheduler,
+} from '../http1/index.ts'
+import { type ConnectionAddresses, ownedBy, readConnectionAddresses } from '../lib/index.ts'
 import { NodeResponse } from './node-response.ts'
 
 /** Options and callbacks of the requests of a server. */

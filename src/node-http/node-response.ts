@@ -1,11 +1,13 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { ownedBy } from '../lib/async/owned-tasks.ts'
-import { closeGracefully } from '../lib/net/close-gracefully.ts'
-import type { WriteCallback } from '../http1/codec/message-writer.ts'
-import { BaseResponse } from '../http1/server/base-response.ts'
-import type { IncomingRequest } from '../http1/server/incoming-request.ts'
-import { LingeringClose, LingerSlots } from '../http1/server/lingering-close.ts'
+import { closeGracefully, ownedBy } from '../lib/index.ts'
+import {
+  BaseResponse,
+  type IncomingRequest,
+  LingeringClose,
+  LingerSlots,
+  type WriteCallback,
+} from '../http1/index.ts'
 
 /** Options and callbacks of the responses of a connection. */
 export interface NodeConnection {

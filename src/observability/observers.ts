@@ -1,6 +1,6 @@
 import type { AuditObserver, SinkObserver } from '../audit/index.ts'
-import { createReloadLog, type ReportReload } from '../lib/fs/follow-files.ts'
-import type { SyncObserver } from '../limits/shared/shared-limits.ts'
+import { createReloadLog, type ReportReload } from '../lib/index.ts'
+import type { SyncObserver } from '../limits/index.ts'
 import type { Logger } from './log/gateway-log.ts'
 import { createLogThrottle } from './log/log-throttle.ts'
 import type { Metrics } from './metrics/metrics.ts'

@@ -1,8 +1,8 @@
 import type { z } from 'zod'
-import { suggestSimilar } from '../lib/suggest-similar.ts'
+import { suggestSimilar } from '../lib/index.ts'
 import { explainRemovedSetting, explainRemovedValue } from './removed.ts'
 import { findUnitOfName, type SettingUnit } from './setting-units.ts'
-import { listConstants, listMembers, type SchemaNode } from '../lib/schema-node.ts'
+import { listConstants, listMembers, type SchemaNode } from './schema-node.ts'
 
 type Path = (string | number)[]
 

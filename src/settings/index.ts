@@ -13,6 +13,7 @@ export {
 export { outboundSchema } from './outbound-settings.ts'
 export { readSettings, redactedValue, SettingsError } from './read-settings.ts'
 export { explainRemovedArgument, explainRemovedField } from './removed.ts'
+export { listMembers, mapSettings, type SchemaNode, toSchemaNode } from './schema-node.ts'
 export {
   addProblems,
   dashedName,
@@ -37,3 +38,4 @@ export {
 } from './setting-types.ts'
 export { convertValues, parseBytes } from './setting-units.ts'
 export { listSettingVariables } from './setting-variables.ts'
+export { findTokenError, parseYamlTokens } from './yaml-tokens.ts'

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
-import { hostNamePattern } from '../lib/http/host-name.ts'
+import { hostNamePattern } from '../lib/index.ts'
 
 /** Schema of the address that a server listens on: an IP address, or a name that resolves to one. */
 export const listenHost = z.string().superRefine((host, context) => {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { parseNoProxy } from '../lib/outbound/proxies.ts'
+import { parseNoProxy } from '../outbound/index.ts'
 import { originUrl, path } from './setting-types.ts'
 
 const proxySchema = z

@@ -2,8 +2,8 @@ import { dirname, resolve } from 'node:path'
 import { isMap, isScalar, LineCounter, parse, parseDocument, type Document } from 'yaml'
 import type { z } from 'zod'
 import { explainRemovedSetting, removedSettings } from './removed.ts'
-import { suggestSimilar } from '../lib/suggest-similar.ts'
-import { findTokenError } from '../lib/yaml/yaml-tokens.ts'
+import { suggestSimilar } from '../lib/index.ts'
+import { findTokenError } from './yaml-tokens.ts'
 import { describeIssue } from './describe-issue.ts'
 import { convertValues } from './setting-units.ts'
 import {
@@ -12,7 +12,7 @@ import {
   listSettingVariables,
   type SettingVariable,
 } from './setting-variables.ts'
-import { toSchemaNode, type SchemaNode } from '../lib/schema-node.ts'
+import { toSchemaNode, type SchemaNode } from './schema-node.ts'
 
 /** Invalid settings. The message lists every error on a line of its own, with file, line and column. */
 export class SettingsError extends Error {
@@ -155,9 +155,7 @@ function toPlainValue(document: Document, file: string): unknown {
   try {
     return document.toJS({ maxAliasCount: 100 })
   } catch (error) {
-    throw new SettingsError(`${file}: ${error instanceof Error ? error.message : String(error)}`, {
-      cause: error,
-    })
+    throw new SettingsError(`${file}: ${error instanceof Error ? error.message : String(error)}`)
   }
 }
 

@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { toError } from '../lib/errors/to-error.ts'
-import { hasTlsFiles, type TlsFiles } from '../lib/tls/certificates.ts'
+import { hasTlsFiles, type TlsFiles, toError } from '../lib/index.ts'
 import { isLoopback } from './listen-address.ts'
 
 // What the sections of the settings share: types of values, and checks.

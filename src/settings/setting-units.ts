@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
-import { parseDuration } from '../lib/duration.ts'
-import { mapSettings, type SchemaNode } from '../lib/schema-node.ts'
+import { parseDuration } from '../lib/index.ts'
+import { mapSettings, type SchemaNode } from './schema-node.ts'
 
 /** The unit of a numeric setting, which the end of its name states. */
 export interface SettingUnit {

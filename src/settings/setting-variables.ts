@@ -1,4 +1,4 @@
-import type { SchemaNode } from '../lib/schema-node.ts'
+import type { SchemaNode } from './schema-node.ts'
 
 export const environmentPrefix = 'CATALOG_GATEWAY__'
 

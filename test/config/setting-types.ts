@@ -1,4 +1,4 @@
-import type { SchemaNode } from '../../src/lib/schema-node.ts'
+import type { SchemaNode } from '../../src/settings/schema-node.ts'
 
 /** Describes the type of a setting: `integer from 0 to 65535`, `none, optional or required`. */
 export function typeOf(node: SchemaNode): string {

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { backendSettingsSchema } from '../../src/backend/settings/backend-settings.ts'
 import { gatewaySettingsSchema } from '../../src/config/gateway-settings.ts'
 import { environmentVariableName } from '../../src/settings/setting-variables.ts'
-import { toSchemaNode, type SchemaNode } from '../../src/lib/schema-node.ts'
+import { toSchemaNode, type SchemaNode } from '../../src/settings/schema-node.ts'
 import { settingUnits } from '../../src/settings/setting-units.ts'
 import { typeOf } from './setting-types.ts'
 

@@ -8,8 +8,8 @@ import {
   type KubernetesClient,
   type KubernetesError,
   type KubernetesObject,
-} from '../../src/lib/kubernetes/kubernetes-client.ts'
-import { watchResources } from '../../src/lib/kubernetes/watch-resources.ts'
+} from '../../src/kubernetes/kubernetes-client.ts'
+import { watchResources } from '../../src/kubernetes/watch-resources.ts'
 import type { ResourceResult } from '../../src/policy/source/kubernetes/kubernetes-policies.ts'
 import { createStatusWriter } from '../../src/policy/source/kubernetes/status-writer.ts'
 import { startApiServer, type ApiServer } from './support/start-api-server.ts'

@@ -1,6 +1,6 @@
 import { tableToIPC, type Schema, type Table } from 'apache-arrow'
 import { FileBlock, Footer } from 'apache-arrow/ipc/metadata/file'
-import { readMessage } from '../../src/lib/arrow/messages.ts'
+import { readMessage } from '../../src/arrow/messages.ts'
 
 const header = Buffer.from('ARROW1\0\0')
 

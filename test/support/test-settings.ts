@@ -22,7 +22,9 @@ export const testSettings = {
 }
 
 /** What the catalog imports of the gateway's package: its sources, which tests import, too. */
-export const gatewaySources = ['catalog-api', 'commands', 'lib', 'settings'].map((folder) => ({
-  find: `catalog-gateway/${folder}`,
-  replacement: fileURLToPath(new URL(`../../src/${folder}/index.ts`, import.meta.url)),
-}))
+export const gatewaySources = ['arrow', 'catalog-api', 'commands', 'lib', 'outbound', 'settings'].map(
+  (folder) => ({
+    find: `catalog-gateway/${folder}`,
+    replacement: fileURLToPath(new URL(`../../src/${folder}/index.ts`, import.meta.url)),
+  }),
+)

@@ -1,4 +1,4 @@
-import { findOperation } from '../../catalog-api/operations.ts'
+import { findOperation } from '../../catalog-api/index.ts'
 import { getBranch } from '../in-doubt/known-versions.ts'
 import { parseFactDetails } from '../records/fact-details.ts'
 import { formatRecordKey } from '../records/hash-chain.ts'

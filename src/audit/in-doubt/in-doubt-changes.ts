@@ -1,4 +1,4 @@
-import { findOperation } from '../../catalog-api/operations.ts'
+import { findOperation } from '../../catalog-api/index.ts'
 import { formatRecordKey } from '../records/hash-chain.ts'
 import { readNewestRecords, type StoredRecord } from '../storage/read-audit-log.ts'
 import type { Details, IntentEntry, IntentReference, ObjectId } from '../records/audit-record.ts'

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import { withoutReserve } from '../../lib/lru-bound.ts'
-import { findOperation } from '../../catalog-api/operations.ts'
+import { withoutReserve } from '../../lib/index.ts'
+import { findOperation } from '../../catalog-api/index.ts'
 import { parseFactDetails } from '../records/fact-details.ts'
 import { idToJson } from '../records/json-text.ts'
 import type { CreatedVersion, IntentEntry, ObjectId } from '../records/audit-record.ts'

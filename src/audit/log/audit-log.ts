@@ -1,7 +1,7 @@
 import { dirname, join, resolve } from 'node:path'
-import type { Operation } from '../../catalog-api/operations.ts'
+import type { Operation } from '../../catalog-api/index.ts'
 import { ChainWriter, createSealRequest } from './chain-writer.ts'
-import { lockFile, type FileLock } from '../../lib/fs/file-lock.ts'
+import { type FileLock, lockFile, makeFolder, syncFolder } from '../../lib/index.ts'
 import { GroupCommit, type AuditObserver, type AuditUnavailable, type Priority } from './group-commit.ts'
 import { type AuditMode, redactionSchema, type RedactionSettings } from '../../config/index.ts'
 import {
@@ -27,9 +27,7 @@ import { recoverFolder, type Recovery } from './recovery.ts'
 import { openRedaction, type Redaction } from '../records/redaction.ts'
 import { planRemoval, removeSegments, type Retention } from './retention.ts'
 import { openSealKey } from '../records/seal-key.ts'
-import { syncFolder } from '../../lib/fs/write-atomically.ts'
 import type { DurableEnd } from '../sinks/sink.ts'
-import { makeFolder } from '../../lib/fs/make-folder.ts'
 
 export interface AuditLogOptions {
   /** Created if missing. */

@@ -6,7 +6,7 @@ import { createRecord, type UnchainedRecord } from '../records/unchained-record.
 import type { ChainEnd, FileTampering, OpenIntent } from '../records/audit-record.ts'
 import type { AuditObserver } from './group-commit.ts'
 import type { Recovery } from './recovery.ts'
-import { syncFolder } from '../../lib/fs/write-atomically.ts'
+import { syncFolder } from '../../lib/index.ts'
 import { SegmentFile } from './segment-file.ts'
 import { createChainId, formatSegmentName } from '../storage/log-segments.ts'
 

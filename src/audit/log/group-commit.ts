@@ -1,8 +1,8 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
-import { toError } from '../../lib/errors/to-error.ts'
+import { toError } from '../../lib/index.ts'
 import type { FileTampering, RecordBodies } from '../records/audit-record.ts'
 import { createRecord, type UnchainedRecord } from '../records/unchained-record.ts'
-import { CatalogError, getRefusalOptions } from '../../catalog-api/catalog-error.ts'
+import { CatalogError, getRefusalOptions } from '../../catalog-api/index.ts'
 
 /** Reason for rejecting a record. */
 type UnavailableReason = 'audit_queue_full' | 'audit_write_failed' | 'audit_closed'

@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { checkLine, findMisplacement, isWrittenWith } from '../records/hash-chain.ts'
-import { readLines } from '../../lib/fs/read-lines.ts'
+import { readLines } from '../../lib/index.ts'
 import type { AuditRecord, ChainEnd, OpenIntent, RecordBodies } from '../records/audit-record.ts'
 import type { SealKey } from '../records/seal-key.ts'
 import { listChains } from '../storage/log-segments.ts'

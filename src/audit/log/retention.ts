@@ -2,8 +2,7 @@ import { stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ChainEnd } from '../records/audit-record.ts'
 import { listSegments, compareByAge } from '../storage/log-segments.ts'
-import { syncFolder } from '../../lib/fs/write-atomically.ts'
-import { ignoreMissing } from '../../lib/fs/system-error.ts'
+import { ignoreMissing, syncFolder } from '../../lib/index.ts'
 
 export interface Retention {
   /** Remove segments whose last record is older. */

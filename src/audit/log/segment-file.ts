@@ -1,10 +1,8 @@
 import { constants, type Stats } from 'node:fs'
 import { open, rename, rm, stat, type FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { syncFolder } from '../../lib/fs/write-atomically.ts'
-import { ignoreMissing } from '../../lib/fs/system-error.ts'
+import { ignoreMissing, syncFolder, writeAll } from '../../lib/index.ts'
 import type { FileTampering } from '../records/audit-record.ts'
-import { writeAll } from '../../lib/fs/write-all.ts'
 
 const openFlags =
   constants.O_RDWR |

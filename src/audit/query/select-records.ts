@@ -5,14 +5,12 @@ import {
   type StoredRecord,
 } from '../storage/read-audit-log.ts'
 import { listSegments, skipSegmentsBefore, type LogSegment } from '../storage/log-segments.ts'
-import { withoutReserve } from '../../lib/lru-bound.ts'
+import { memoize, withoutReserve } from '../../lib/index.ts'
 import { LRUCache } from 'lru-cache'
 import { formatRecordKey } from '../records/hash-chain.ts'
-import { memoize } from '../../lib/memoize.ts'
-import { permissionGroups } from '../../catalog-api/permissions.ts'
+import { permissionGroups } from '../../catalog-api/index.ts'
 import type { AuditedPrincipal, ObjectId } from '../records/audit-record.ts'
-import type { RuleReference } from '../../policy/engine/decision.ts'
-import { qualifiedRuleName } from '../../policy/testing/decision-test.ts'
+import { qualifiedRuleName, type RuleReference } from '../../policy/index.ts'
 
 type StoredIntent = Extract<StoredRecord, { kind: 'intent' }>
 

@@ -1,8 +1,7 @@
 import type { KeyChange, Principal } from '../../identity/index.ts'
-import type { Effect, AnyOperationName } from '../../catalog-api/operations.ts'
-import type { Permission } from '../../catalog-api/permissions.ts'
-import type { RuleReference } from '../../policy/engine/decision.ts'
-import { isObject } from '../../lib/json/json-values.ts'
+import type { AnyOperationName, Effect, Permission } from '../../catalog-api/index.ts'
+import type { RuleReference } from '../../policy/index.ts'
+import { isObject } from '../../lib/index.ts'
 
 type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json | undefined }
 

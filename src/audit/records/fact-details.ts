@@ -1,7 +1,12 @@
-import { hasFactType, type FactName, type FactOfType, type StatedFacts } from '../../catalog-api/facts.ts'
-import type { Operation } from '../../catalog-api/operations.ts'
-import { isListOfStrings, isObject } from '../../lib/json/json-values.ts'
-import type { KnownFacts } from '../../policy/conditions/permission-facts.ts'
+import {
+  type FactName,
+  type FactOfType,
+  hasFactType,
+  type Operation,
+  type StatedFacts,
+} from '../../catalog-api/index.ts'
+import { isListOfStrings, isObject } from '../../lib/index.ts'
+import type { KnownFacts } from '../../policy/index.ts'
 import { isJson, type Details } from './audit-record.ts'
 
 /** Format version of the facts in intents (member `facts`). An intent without it contains no facts. */

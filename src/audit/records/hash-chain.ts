@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { getMembers } from '../../lib/json/json-values.ts'
+import { getMembers } from '../../lib/index.ts'
 import { idToJson } from './json-text.ts'
 import type { UnchainedRecord } from './unchained-record.ts'
 import type { AuditRecord, RecordBodies, RecordHead } from './audit-record.ts'

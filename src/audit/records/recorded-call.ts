@@ -1,8 +1,11 @@
-import { findOperation, type Operation } from '../../catalog-api/operations.ts'
-import { permissionNames, type Permission } from '../../catalog-api/permissions.ts'
-import { mayRequireOtherObjects } from '../../catalog-api/requirements.ts'
-import type { RecordedCall } from '../../policy/analysis/replay.ts'
-import type { KnownCaller } from '../../policy/engine/subject.ts'
+import {
+  findOperation,
+  mayRequireOtherObjects,
+  type Operation,
+  type Permission,
+  permissionNames,
+} from '../../catalog-api/index.ts'
+import type { KnownCaller, RecordedCall } from '../../policy/index.ts'
 import type { AuditedPrincipal, Details, IntentEntry, RefusalEntry } from './audit-record.ts'
 import type { StoredRecord } from '../storage/read-audit-log.ts'
 import { parseFactDetails } from './fact-details.ts'

@@ -2,10 +2,9 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { RedactionSettings } from '../../config/index.ts'
-import { writeAtomically } from '../../lib/fs/write-atomically.ts'
+import { ignoreMissing, writeAtomically } from '../../lib/index.ts'
 import type { KeyChange } from '../../identity/index.ts'
 import type { AuditedPrincipal, Details, IntentEntry } from './audit-record.ts'
-import { ignoreMissing } from '../../lib/fs/system-error.ts'
 
 /** Removes confidential data from entries before they become records. */
 export interface Redaction {

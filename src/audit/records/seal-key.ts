@@ -10,9 +10,7 @@ import {
 } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ignoreMissing } from '../../lib/fs/system-error.ts'
-import { publicKeyId } from '../../lib/tls/certificates.ts'
-import { writeAtomically } from '../../lib/fs/write-atomically.ts'
+import { ignoreMissing, publicKeyId, writeAtomically } from '../../lib/index.ts'
 
 export interface SealVerifier {
   /** Id of the key in each seal, derived from its public half. */

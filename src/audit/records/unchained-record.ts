@@ -1,6 +1,5 @@
-import { operationNames, operations } from '../../catalog-api/operations.ts'
-import type { Permission } from '../../catalog-api/permissions.ts'
-import { currentTimestamp } from '../../lib/time.ts'
+import { operationNames, operations, type Permission } from '../../catalog-api/index.ts'
+import { currentTimestamp } from '../../lib/index.ts'
 import type {
   AuditedPrincipal,
   IntentEntry,

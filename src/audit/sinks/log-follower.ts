@@ -1,11 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { writeAtomically } from '../../lib/fs/write-atomically.ts'
+import { ignoreMissing, readLines, writeAtomically } from '../../lib/index.ts'
 import { parseStoredRecord, type StoredRecord } from '../storage/read-audit-log.ts'
 import { isForeignRecord, type LogSegment, compareByAge } from '../storage/log-segments.ts'
-import { ignoreMissing } from '../../lib/fs/system-error.ts'
-import { readLines } from '../../lib/fs/read-lines.ts'
 import type { Delivery, DurableEnd, RecordReference, Undelivered } from './sink.ts'
 
 const cursorSchema = z.object({

@@ -1,8 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { SinkSettings } from '../../config/index.ts'
-import { Backoff } from '../../lib/async/backoff.ts'
-import { ignoreMissing } from '../../lib/fs/system-error.ts'
-import type { Outbound } from '../../lib/outbound/outbound.ts'
+import { Backoff, ignoreMissing } from '../../lib/index.ts'
+import type { Outbound } from '../../outbound/index.ts'
 import { listSegments, type LogSegment, compareByAge } from '../storage/log-segments.ts'
 import {
   countRecordsAfter,

@@ -1,8 +1,6 @@
-import { PostRefused } from '../../lib/outbound/http-poster.ts'
-import { openOtlpClient, toOtlpAttributes } from '../../lib/outbound/otlp-client.ts'
-import type { Outbound } from '../../lib/outbound/outbound.ts'
-import { getMembers } from '../../lib/json/json-values.ts'
-import { type OtlpSettings } from '../../config/index.ts'
+import { openOtlpClient, type Outbound, PostRefused, toOtlpAttributes } from '../../outbound/index.ts'
+import { getMembers } from '../../lib/index.ts'
+import type { OtlpSettings } from '../../config/index.ts'
 import { toSignalUrl } from '../../settings/index.ts'
 import { ContentRefused, deliveryTimeoutMs, type Delivery, type Sink } from './sink.ts'
 

@@ -1,7 +1,6 @@
 import { write } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
-import { hasErrorCode } from '../../lib/fs/system-error.ts'
-import { withTimeout } from '../../lib/async/with-timeout.ts'
+import { hasErrorCode, withTimeout } from '../../lib/index.ts'
 import { deliveryTimeoutMs, type Sink } from './sink.ts'
 
 const stdout = 1

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readLines } from '../../lib/fs/read-lines.ts'
-import { ignoreMissing } from '../../lib/fs/system-error.ts'
+import { ignoreMissing, readLines } from '../../lib/index.ts'
 import type { AuditRecord, ChainEnd } from '../records/audit-record.ts'
 import { checkLine, zeroHash } from '../records/hash-chain.ts'
 

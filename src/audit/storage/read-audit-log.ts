@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readLines, type FileLine } from '../../lib/fs/read-lines.ts'
+import { type FileLine, readLines } from '../../lib/index.ts'
 import type { AuditRecord } from '../records/audit-record.ts'
 import { parseRecord } from '../records/hash-chain.ts'
 import { listSegments, skipSegmentsBefore, type LogSegment } from './log-segments.ts'

@@ -1,5 +1,5 @@
 import { checkLine, findMisplacement, isSigned, zeroHash } from '../records/hash-chain.ts'
-import type { FileLine } from '../../lib/fs/read-lines.ts'
+import type { FileLine } from '../../lib/index.ts'
 import type { AuditRecord, ChainEnd } from '../records/audit-record.ts'
 import type { SealVerifier } from '../records/seal-key.ts'
 import { listSegments, type LogSegment, compareByAge } from '../storage/log-segments.ts'

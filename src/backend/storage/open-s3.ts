@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { S3Client } from '@aws-sdk/client-s3'
-import { createHttpAgent, listDefaultAuthorities, type Outbound } from 'catalog-gateway/lib'
+import { createHttpAgent, listDefaultAuthorities, type Outbound } from 'catalog-gateway/outbound'
 import type { S3Settings } from '../settings/backend-settings.ts'
 import { createS3Storage } from './s3-storage.ts'
 import { describeStorageError } from './storage-errors.ts'

@@ -2,7 +2,8 @@ import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { DataSettings } from '../settings/backend-settings.ts'
 import { localFileStorage } from './local-storage.ts'
-import { makeFolder, type Outbound } from 'catalog-gateway/lib'
+import { makeFolder } from 'catalog-gateway/lib'
+import { type Outbound } from 'catalog-gateway/outbound'
 import type { OpenedStorage } from './storage.ts'
 
 /** Opens the configured storage. Rejects with a plain error if it cannot be used. */

@@ -1,4 +1,4 @@
-import { getMembers, isObject } from '../../lib/json/json-values.ts'
+import { getMembers, isObject } from '../../lib/index.ts'
 import { schemaDefinitions, type JsonSchema } from '../schemas.ts'
 
 const componentPath = '#/components/schemas/'

@@ -1,5 +1,4 @@
-import { getMembers } from '../../lib/json/json-values.ts'
-import { memoize } from '../../lib/memoize.ts'
+import { getMembers, memoize } from '../../lib/index.ts'
 import {
   headerDialects,
   apiKeyHeader,

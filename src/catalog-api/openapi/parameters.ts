@@ -1,4 +1,4 @@
-import { getMembers } from '../../lib/json/json-values.ts'
+import { getMembers } from '../../lib/index.ts'
 import { factTypes } from '../facts.ts'
 import { factHeaders } from '../headers.ts'
 import { defaultDelimiter } from '../identifiers.ts'

@@ -1,5 +1,4 @@
-import { getKeys } from '../../lib/get-keys.ts'
-import { getMembers } from '../../lib/json/json-values.ts'
+import { getKeys, getMembers } from '../../lib/index.ts'
 import { errorCodes, type ErrorName } from '../catalog-error.ts'
 import { UpstreamError, collectCredentials, toPublicMember, toPublicMessage } from './redact-error-text.ts'
 

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { formatBytes } from '../../lib/format-bytes.ts'
-import { closeGracefully } from '../../lib/net/close-gracefully.ts'
+import { closeGracefully, formatBytes } from '../../lib/index.ts'
 import { invalidInput, type CatalogError } from '../catalog-error.ts'
 import { requestIdHeader } from '../headers.ts'
 

@@ -1,15 +1,17 @@
 import type { Command } from 'commander'
 import { clockToleranceMs, findUnexplained, type ListedVersion, RecordedVersions } from '../../audit/index.ts'
-import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
-import type { Identifier } from '../../catalog-api/identifiers.ts'
+import { formatIdentifierText, type Identifier } from '../../catalog-api/index.ts'
 import type { GatewaySettings } from '../../config/index.ts'
-import { listUpstreamTables, listUpstreamVersions } from '../../gateway/changes/list-upstream-versions.ts'
-import { readUpstreamOptions, createUpstreams, type Upstreams } from '../../gateway/upstream/upstreams.ts'
-import type { Upstream } from '../../gateway/upstream/upstream.ts'
-import { toError } from '../../lib/errors/to-error.ts'
-import { formatCount } from '../../lib/format-count.ts'
-import { readOnce } from '../../lib/fs/follow-files.ts'
-import { openOutbound } from '../../lib/outbound/outbound.ts'
+import {
+  createUpstreams,
+  listUpstreamTables,
+  listUpstreamVersions,
+  readUpstreamOptions,
+  type Upstream,
+  type Upstreams,
+} from '../../gateway/index.ts'
+import { formatCount, readOnce, toError } from '../../lib/index.ts'
+import { openOutbound } from '../../outbound/index.ts'
 import { parseIdArgument, parseTimeOrAge, readConfig } from '../common/arguments.ts'
 import { CommandFailure, runStep } from '../common/command-failure.ts'
 import { LogProblems } from '../common/log-problems.ts'

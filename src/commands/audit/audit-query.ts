@@ -8,12 +8,10 @@ import {
   type Selection,
   selectRecords,
 } from '../../audit/index.ts'
-import { findOperation, isOperationName, operationNames } from '../../catalog-api/operations.ts'
-import { permissionGroups } from '../../catalog-api/permissions.ts'
-import { type GatewaySettings } from '../../config/index.ts'
-import { suggestSimilar } from '../../lib/suggest-similar.ts'
-import { createSettingsVocabulary, loadPolicies } from '../../policy/source/load-policies.ts'
-import { namePolicyFolders } from '../../policy/source/policy-folder.ts'
+import { findOperation, isOperationName, operationNames, permissionGroups } from '../../catalog-api/index.ts'
+import type { GatewaySettings } from '../../config/index.ts'
+import { suggestSimilar } from '../../lib/index.ts'
+import { createSettingsVocabulary, loadPolicies, namePolicyFolders } from '../../policy/index.ts'
 import {
   collect,
   parseIdArgument,

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { readSealVerifier, verifyAuditLog, type VerifyReport } from '../../audit/index.ts'
 import { collect, jsonOption } from '../common/arguments.ts'
-import { formatCount } from '../../lib/format-count.ts'
+import { formatCount } from '../../lib/index.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
 import { formatProblem } from '../common/log-problems.ts'
 import { printJson, printLine, type Io } from '../common/io.ts'

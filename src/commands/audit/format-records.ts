@@ -1,4 +1,4 @@
-import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
+import { formatIdentifierText } from '../../catalog-api/index.ts'
 import {
   type AuditedPrincipal,
   getRequestRecord,
@@ -6,8 +6,8 @@ import {
   type StoredRecord,
 } from '../../audit/index.ts'
 import type { KeyChange } from '../../identity/index.ts'
-import { formatCount } from '../../lib/format-count.ts'
-import type { RuleReference } from '../../policy/engine/decision.ts'
+import { formatCount } from '../../lib/index.ts'
+import type { RuleReference } from '../../policy/index.ts'
 import { alignColumns, formatRule } from '../policy/format-policy.ts'
 
 /** Replaces control characters: callers choose some of the text, which must not move the cursor of a terminal. */

@@ -1,10 +1,7 @@
 import { InvalidArgumentError } from 'commander'
-import { parseDuration } from '../../lib/duration.ts'
-import { CatalogError } from '../../catalog-api/catalog-error.ts'
-import { parseIdentifierText } from '../../catalog-api/identifier-text.ts'
-import type { Identifier } from '../../catalog-api/identifiers.ts'
-import { readGatewaySettings, type GatewaySettings } from '../../config/index.ts'
-import { parseTimestamp, validateTimestamp } from '../../lib/time.ts'
+import { parseDuration, parseTimestamp, validateTimestamp } from '../../lib/index.ts'
+import { CatalogError, type Identifier, parseIdentifierText } from '../../catalog-api/index.ts'
+import { type GatewaySettings, readGatewaySettings } from '../../config/index.ts'
 import { runStep } from './command-failure.ts'
 import type { Io } from './io.ts'
 

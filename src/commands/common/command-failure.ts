@@ -1,6 +1,3 @@
-import { PolicyError } from '../../policy/language/policy-error.ts'
-import { SettingsError } from '../../settings/index.ts'
-
 /** An error that the user of a command can fix. The message states it and the next step. */
 export class CommandFailure extends Error {
   override readonly name = 'CommandFailure'
@@ -18,7 +15,6 @@ export async function runStep<Result>(failure: string, step: () => Promise<Resul
 }
 
 function explainError(error: unknown): string {
-  if (error instanceof SettingsError || error instanceof PolicyError) return indent(error.message)
   if (!(error instanceof Error)) return indent(String(error))
   const { code, path } = error as NodeJS.ErrnoException
   if (code === 'EADDRINUSE') return indent(`${error.message}; stop the other program or choose another port`)

@@ -1,5 +1,5 @@
 import type { LogProblem } from '../../audit/index.ts'
-import { formatCount } from '../../lib/format-count.ts'
+import { formatCount } from '../../lib/index.ts'
 import { CommandFailure } from './command-failure.ts'
 import type { Io } from './io.ts'
 

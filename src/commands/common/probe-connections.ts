@@ -1,12 +1,14 @@
 import { type GatewaySettings, resolveTracesEndpoint } from '../../config/index.ts'
-import { inCluster } from '../../lib/kubernetes/kubernetes-client.ts'
+import { inCluster } from '../../kubernetes/index.ts'
 import { defaultJwksTiming, openIssuerFetcher } from '../../identity/index.ts'
-import { toError } from '../../lib/errors/to-error.ts'
-import { fixed } from '../../lib/fs/follow-files.ts'
-import { describeConnectFailure, createSocketOpener, openWithin } from '../../lib/outbound/socket-opener.ts'
-import type { OutboundTarget } from '../../lib/outbound/proxies.ts'
-import type { Outbound } from '../../lib/outbound/outbound.ts'
-import { readTlsFiles, type TlsFiles } from '../../lib/tls/certificates.ts'
+import { fixed, readTlsFiles, type TlsFiles, toError } from '../../lib/index.ts'
+import {
+  createSocketOpener,
+  describeConnectFailure,
+  openWithin,
+  type Outbound,
+  type OutboundTarget,
+} from '../../outbound/index.ts'
 import { CommandFailure } from './command-failure.ts'
 import type { Io } from './io.ts'
 

@@ -1,17 +1,23 @@
-import { headerDialectNames, headerDialects, type HeaderDialect } from '../../catalog-api/headers.ts'
-import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
-import { isWithin, type Identifier } from '../../catalog-api/identifiers.ts'
-import { openApiPath } from '../../catalog-api/openapi/openapi-document.ts'
+import {
+  formatIdentifierText,
+  type HeaderDialect,
+  headerDialectNames,
+  headerDialects,
+  type Identifier,
+  isWithin,
+  openApiPath,
+} from '../../catalog-api/index.ts'
 import type { UpstreamSettings } from '../../config/index.ts'
-import { upstreamBounds } from '../../gateway/bounds.ts'
-import { openOwnClient, type UpstreamAccess } from '../../gateway/upstream/own-client.ts'
-import { probeRestrictions } from '../../gateway/upstream/probe-restrictions.ts'
-import { readUpstreamOptions } from '../../gateway/upstream/upstreams.ts'
-import { readOnce } from '../../lib/fs/follow-files.ts'
-import { toError } from '../../lib/errors/to-error.ts'
-import { describeConnectFailure } from '../../lib/outbound/socket-opener.ts'
-import type { Outbound } from '../../lib/outbound/outbound.ts'
-import type { PolicySet } from '../../policy/policy-set.ts'
+import {
+  openOwnClient,
+  probeRestrictions,
+  readUpstreamOptions,
+  type UpstreamAccess,
+  upstreamBounds,
+} from '../../gateway/index.ts'
+import { readOnce, toError } from '../../lib/index.ts'
+import { describeConnectFailure, type Outbound } from '../../outbound/index.ts'
+import type { PolicySet } from '../../policy/index.ts'
 import { CommandFailure, runStep } from './command-failure.ts'
 import type { Io } from './io.ts'
 

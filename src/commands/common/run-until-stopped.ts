@@ -1,6 +1,6 @@
 import { closeSync, openSync } from 'node:fs'
 import { isatty } from 'node:tty'
-import { stopSignals } from '../../lib/process/signals.ts'
+import { stopSignals } from '../../lib/index.ts'
 import type { Io } from './io.ts'
 
 interface StoppableServer {

@@ -14,14 +14,13 @@ import {
 } from '../../config/index.ts'
 import { parseBytes } from '../../settings/index.ts'
 import { readOrCreatePepper } from '../../identity/index.ts'
-import { ignoreOtherSignals } from '../../lib/process/signals.ts'
+import { ignoreOtherSignals, makeFolder, quoteForShell } from '../../lib/index.ts'
 import { startBundledCatalog, type BundledCatalog } from './bundled-catalog.ts'
 import { runStep } from '../common/command-failure.ts'
 import type { Io } from '../common/io.ts'
 import { formatExample, newCommand } from '../common/new-command.ts'
 import { runUntilStopped } from '../common/run-until-stopped.ts'
-import { makeFolder } from '../../lib/fs/make-folder.ts'
-import { quoteForShell } from '../../lib/quote-for-shell.ts'
+import { startGateway } from '../../gateway/index.ts'
 
 interface DevOptions {
   readonly port: number
@@ -75,8 +74,6 @@ async function runDev(options: DevOptions, io: Io): Promise<void> {
   try {
     await readOrCreatePepper(join(folder, devFiles.pepper), join(folder, devFiles.store))
     await createKeyStore(join(folder, devFiles.store))
-    // Imported here for a fast start of the other commands.
-    const { startGateway } = await import('../../gateway/bootstrap/start-gateway.ts')
     const gateway = await runStep('the gateway cannot start', () =>
       startGateway({
         settings: buildDevSettings(folder, options, catalog),

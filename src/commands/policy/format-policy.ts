@@ -1,13 +1,20 @@
-import type { Answer } from '../../policy/analysis/diff-policies.ts'
+import {
+  type Answer,
+  anySubject,
+  type ConditionResult,
+  describeImplication,
+  describePermissionSet,
+  type Grant,
+  listSubjects,
+  type NamedSubjects,
+  qualifiedRuleName,
+  type ReportedRule,
+  type RestrictionReport,
+  type Scope,
+  type Subject,
+  type Subjects,
+} from '../../policy/index.ts'
 import { printJson, printLine, type Io } from '../common/io.ts'
-import type { Grant, Scope } from '../../policy/analysis/grants.ts'
-import type { ReportedRule } from '../../policy/analysis/steps.ts'
-import { qualifiedRuleName } from '../../policy/testing/decision-test.ts'
-import { describeImplication, describePermissionSet } from '../../policy/language/policy-vocabulary.ts'
-import type { ConditionResult } from '../../policy/engine/evaluate.ts'
-import type { NamedSubjects, Subjects } from '../../policy/language/policy-document.ts'
-import type { RestrictionReport } from '../../policy/restrictions/restriction.ts'
-import { anySubject, listSubjects, type Subject } from '../../policy/engine/subject.ts'
 
 /** `team-sales/owner-drops (team.yaml:18)`, with the end of the rule if it has one, and why it covers an operation that it does not name. */
 export function formatRule(rule: ReportedRule): string {

@@ -1,19 +1,19 @@
 import type { Command } from 'commander'
-import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
-import { groupBy } from '../../lib/group-by.ts'
+import { formatIdentifierText } from '../../catalog-api/index.ts'
+import { groupBy } from '../../lib/index.ts'
 import {
-  diffPolicies,
-  summarizeDiff,
-  type ChangeSummary,
+  anonymousSubject,
   type Answer,
+  type ChangeSummary,
+  describePermissionSet,
+  diffPolicies,
+  type LoadedPolicies,
+  mergeByPolicy,
   type PolicyDiff,
+  type PolicyDocument,
   type ReportedCaller,
-} from '../../policy/analysis/diff-policies.ts'
-import { anonymousSubject } from '../../policy/engine/subject.ts'
-import { describePermissionSet } from '../../policy/language/policy-vocabulary.ts'
-import type { PolicyDocument } from '../../policy/language/policy-document.ts'
-import { mergeByPolicy } from '../../policy/language/for-each.ts'
-import type { LoadedPolicies } from '../../policy/source/load-policies.ts'
+  summarizeDiff,
+} from '../../policy/index.ts'
 import { collect, jsonOption } from '../common/arguments.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
 import type { Io } from '../common/io.ts'

@@ -1,18 +1,25 @@
-import { formatCount } from '../../lib/format-count.ts'
+import { formatCount } from '../../lib/index.ts'
 import type { Command } from 'commander'
-import type { StatedFacts } from '../../catalog-api/facts.ts'
-import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
+import {
+  formatIdentifierText,
+  getOperation,
+  type Identifier,
+  isOperationName,
+  type StatedFacts,
+} from '../../catalog-api/index.ts'
 import type { Io } from '../common/io.ts'
 import { formatExample } from '../common/new-command.ts'
-import type { Identifier } from '../../catalog-api/identifiers.ts'
-import { getOperation, isOperationName } from '../../catalog-api/operations.ts'
-import { listHeadPermissions } from '../../gateway/authorization/list-required-permissions.ts'
-import { explain, type Explanation } from '../../policy/analysis/explain.ts'
-import type { AuthorizationRequest } from '../../policy/conditions/authorization-request.ts'
-import type { ConditionResult } from '../../policy/engine/evaluate.ts'
-import { createStatedFacts, createWrittenRequest } from '../../policy/language/written-request.ts'
+import { listHeadPermissions } from '../../gateway/index.ts'
+import {
+  type AuthorizationRequest,
+  type ConditionResult,
+  createStatedFacts,
+  createWrittenRequest,
+  explain,
+  type Explanation,
+  type PolicySet,
+} from '../../policy/index.ts'
 
-import type { PolicySet } from '../../policy/policy-set.ts'
 import {
   addCallerOptions,
   addFactOptions,

@@ -1,11 +1,16 @@
 import type { Command } from 'commander'
-import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
-import type { Identifier } from '../../catalog-api/identifiers.ts'
-import { suggestSimilar } from '../../lib/suggest-similar.ts'
-import { whatCan, whoCan, whoCanTag, type Entitlements } from '../../policy/analysis/grants.ts'
-import { objectKindOfPermission, objectPosition } from '../../policy/engine/object-position.ts'
-import { listTags } from '../../policy/tags/object-tags.ts'
-import { isListing } from '../../policy/visibility/visibility.ts'
+import { formatIdentifierText, type Identifier } from '../../catalog-api/index.ts'
+import { suggestSimilar } from '../../lib/index.ts'
+import {
+  type Entitlements,
+  isListing,
+  listTags,
+  objectKindOfPermission,
+  objectPosition,
+  whatCan,
+  whoCan,
+  whoCanTag,
+} from '../../policy/index.ts'
 import { jsonOption } from '../common/arguments.ts'
 import type { Io } from '../common/io.ts'
 import { formatExample } from '../common/new-command.ts'

@@ -1,14 +1,17 @@
-import { formatCount } from '../../lib/format-count.ts'
+import { formatCount } from '../../lib/index.ts'
 import type { Command } from 'commander'
 import { jsonOption } from '../common/arguments.ts'
 import { printLine, type Io } from '../common/io.ts'
 import { formatExample } from '../common/new-command.ts'
 import { type GatewaySettings, listIssuerNames } from '../../config/index.ts'
 import { readUsableKeys } from '../../identity/index.ts'
-import type { KnownCredentials } from '../../policy/analysis/lint/lint-names.ts'
-import { createRefusedFinding, type Finding } from '../../policy/analysis/lint/finding.ts'
-import { listIgnoredFiles } from '../../policy/source/policy-folder.ts'
-import { lintWithShadowPolicies } from '../../policy/analysis/lint/lint-policies.ts'
+import {
+  createRefusedFinding,
+  type Finding,
+  type KnownCredentials,
+  lintWithShadowPolicies,
+  listIgnoredFiles,
+} from '../../policy/index.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
 import { addSourceOptions, loadSources, type SourceOptions } from './policy-sources.ts'
 import { alignColumns, printReport } from './format-policy.ts'

@@ -1,20 +1,21 @@
 import { InvalidArgumentError, type Command } from 'commander'
 import type { Principal } from '../../identity/index.ts'
-import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
-import type { Identifier } from '../../catalog-api/identifiers.ts'
-import type { Permission } from '../../catalog-api/permissions.ts'
-import { getMembers } from '../../lib/json/json-values.ts'
-import { suggestSimilar } from '../../lib/suggest-similar.ts'
-import { listNames, suggestGroup } from '../../policy/analysis/lint/lint-names.ts'
-import { listNamespaces } from '../../policy/analysis/steps.ts'
-import { conditionFacts, isConditionFact, noFacts } from '../../policy/conditions/authorization-request.ts'
-import { namespaceKey, objectKindOfPermission } from '../../policy/engine/object-position.ts'
+import { formatIdentifierText, type Identifier, type Permission } from '../../catalog-api/index.ts'
+import { getMembers, suggestSimilar } from '../../lib/index.ts'
 import {
+  conditionFacts,
   createCaller,
-  type WrittenRequest,
   findUnstatedFacts,
-} from '../../policy/language/written-request.ts'
-import type { PolicySet } from '../../policy/policy-set.ts'
+  isConditionFact,
+  listNames,
+  listNamespaces,
+  namespaceKey,
+  noFacts,
+  objectKindOfPermission,
+  type PolicySet,
+  suggestGroup,
+  type WrittenRequest,
+} from '../../policy/index.ts'
 import { collect, jsonOption, parseIdArgument, parseTime } from '../common/arguments.ts'
 import type { Io } from '../common/io.ts'
 import { readPolicyContext, requireSources, type SourceOptions } from './policy-sources.ts'

@@ -2,32 +2,30 @@ import { spawnSync } from 'node:child_process'
 import type { Command } from 'commander'
 import { parseAllDocuments } from 'yaml'
 import type { GatewaySettings, PolicyNamespace } from '../../config/index.ts'
-import { groupBy } from '../../lib/group-by.ts'
-import { getMembers } from '../../lib/json/json-values.ts'
-import { parseKubernetesObject, type KubernetesObject } from '../../lib/kubernetes/kubernetes-client.ts'
+import { getMembers, groupBy } from '../../lib/index.ts'
+import { type KubernetesObject, parseKubernetesObject } from '../../kubernetes/index.ts'
 import {
-  policyApiGroup,
-  policyKind,
-  policyResourceName,
-  resourceApiVersion,
-} from '../../policy/language/policy-document.ts'
-import { formatProblem, PolicyError, type PolicyProblem } from '../../policy/language/policy-error.ts'
-import { createPolicyVocabulary, type PolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'
-import { assertAnyPolicy } from '../../policy/source/document-problems.ts'
-import {
+  assertAnyPolicy,
+  compileContents,
+  createPolicyVocabulary,
   createReviewer,
+  createSettingsVocabulary,
   fileOfResource,
+  formatProblem,
   isTerminating,
   listDocuments,
-} from '../../policy/source/kubernetes/review-resources.ts'
-import {
-  compileContents,
-  createSettingsVocabulary,
-  parsePolicyFile,
-  readPolicies,
   type LoadedPolicies,
-} from '../../policy/source/load-policies.ts'
-import { readPolicyFolder } from '../../policy/source/policy-folder.ts'
+  parsePolicyFile,
+  policyApiGroup,
+  PolicyError,
+  policyKind,
+  type PolicyProblem,
+  policyResourceName,
+  type PolicyVocabulary,
+  readPolicies,
+  readPolicyFolder,
+  resourceApiVersion,
+} from '../../policy/index.ts'
 import { collect, readConfig } from '../common/arguments.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
 import type { Io } from '../common/io.ts'

@@ -1,14 +1,15 @@
 import type { Command } from 'commander'
 import {
+  getPolicyName,
+  type LoadedPolicies,
+  type PolicyDocument,
+  type PolicyVocabulary,
   qualifiedRuleName,
+  readPolicies,
   runTests,
   type TestResult,
   type TestRun,
-} from '../../policy/testing/decision-test.ts'
-import { readPolicies, type LoadedPolicies } from '../../policy/source/load-policies.ts'
-import type { PolicyDocument } from '../../policy/language/policy-document.ts'
-import { getPolicyName } from '../../policy/language/for-each.ts'
-import type { PolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'
+} from '../../policy/index.ts'
 import { jsonOption } from '../common/arguments.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
 import type { Io } from '../common/io.ts'

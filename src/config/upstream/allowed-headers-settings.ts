@@ -1,8 +1,7 @@
 import { z } from 'zod'
-import { lancedbServerHeader } from '../../catalog-api/headers.ts'
-import { fieldNameGrammar } from '../../lib/http/header-list.ts'
+import { foldName, isReservedName, lancedbServerHeader } from '../../catalog-api/index.ts'
+import { fieldNameGrammar } from '../../lib/index.ts'
 import { namesSetting } from '../../settings/index.ts'
-import { foldName, isReservedName } from '../../catalog-api/reserved-names.ts'
 
 /**
  * Request headers that every upstream receives besides those of `dialects`: headers of the interface, content

@@ -1,9 +1,14 @@
 import { z } from 'zod'
-import { getOperation, isOperationName, operationNames } from '../../catalog-api/operations.ts'
-import { findParents, getRequestForm } from '../../catalog-api/body-forms.ts'
-import { isReservedName } from '../../catalog-api/reserved-names.ts'
+import {
+  findParents,
+  getOperation,
+  getRequestForm,
+  isOperationName,
+  isReservedName,
+  operationNames,
+} from '../../catalog-api/index.ts'
 import { addProblems } from '../../settings/index.ts'
-import { suggestSimilar } from '../../lib/suggest-similar.ts'
+import { suggestSimilar } from '../../lib/index.ts'
 
 const pathGrammar = /^[A-Za-z_][A-Za-z0-9_-]{0,63}(?:\.[A-Za-z_][A-Za-z0-9_-]{0,63}){0,7}$/
 

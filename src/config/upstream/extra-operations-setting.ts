@@ -1,9 +1,16 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import { describeNameProblem, describePathProblem, unifies } from '../../catalog-api/extra-operation.ts'
-import { quoteForMessage } from '../../catalog-api/identifiers.ts'
-import { getOperation, operationNames } from '../../catalog-api/operations.ts'
-import { foldName, isDecisiveName, isDecisiveParameter } from '../../catalog-api/reserved-names.ts'
+import {
+  describeNameProblem,
+  describePathProblem,
+  foldName,
+  getOperation,
+  isDecisiveName,
+  isDecisiveParameter,
+  operationNames,
+  quoteForMessage,
+  unifies,
+} from '../../catalog-api/index.ts'
 import { addProblems, type SettingProblem } from '../../settings/index.ts'
 import { parameterNameGrammar } from './allowed-headers-settings.ts'
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { listTlsFiles } from '../../lib/tls/certificates.ts'
+import { listTlsFiles } from '../../lib/index.ts'
 import {
   addProblems,
   dashedName,
@@ -17,10 +17,10 @@ import {
 import {
   assertIdentifier,
   assertSeparable,
-  listSeparators,
+  headerDialectNames,
   type Identifier,
-} from '../../catalog-api/identifiers.ts'
-import { headerDialectNames } from '../../catalog-api/headers.ts'
+  listSeparators,
+} from '../../catalog-api/index.ts'
 import type { AssertionSettings } from '../identity-settings.ts'
 import { allowedHeadersSettings, allowedQueryParametersSetting } from './allowed-headers-settings.ts'
 import { allowedMembersSetting } from './allowed-members-setting.ts'

@@ -1,23 +1,29 @@
 import { listSegments, readRecordedCall } from '../../audit/index.ts'
-import { refusal } from '../../catalog-api/catalog-error.ts'
-import { parseIdentifierText } from '../../catalog-api/identifier-text.ts'
+import { parseIdentifierText, refusal } from '../../catalog-api/index.ts'
 import { anonymousPrincipal } from '../../identity/index.ts'
-import { runAtOnce } from '../../lib/async/run-in-slices.ts'
-import { suggestSimilar } from '../../lib/suggest-similar.ts'
-import { createRefusedFinding } from '../../policy/analysis/lint/finding.ts'
-import { lintWithShadowPolicies } from '../../policy/analysis/lint/lint-policies.ts'
-import { countCalls, ReplayTally } from '../../policy/analysis/replay.ts'
-import { explainRules } from '../../policy/analysis/explain.ts'
-import type { AuthorizationRequest } from '../../policy/conditions/authorization-request.ts'
-import type { PolicyDocument } from '../../policy/language/policy-document.ts'
-import { formatProblem, PolicyError, type PolicyProblem } from '../../policy/language/policy-error.ts'
-import type { PolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'
-import { createWrittenRequest } from '../../policy/language/written-request.ts'
-import type { PolicySet } from '../../policy/policy-set.ts'
-import { describeRestriction } from '../../policy/restrictions/restriction.ts'
-import { collectDocuments, findTagProblems } from '../../policy/source/document-problems.ts'
-import { compileContents, parsePolicyFile, type LoadedPolicies } from '../../policy/source/load-policies.ts'
-import { decideListing } from '../../policy/visibility/visibility.ts'
+import { runAtOnce, suggestSimilar } from '../../lib/index.ts'
+import {
+  type AuthorizationRequest,
+  collectDocuments,
+  compileContents,
+  countCalls,
+  createRefusedFinding,
+  createWrittenRequest,
+  decideListing,
+  describeRestriction,
+  explainRules,
+  findTagProblems,
+  formatProblem,
+  lintWithShadowPolicies,
+  type LoadedPolicies,
+  parsePolicyFile,
+  type PolicyDocument,
+  PolicyError,
+  type PolicyProblem,
+  type PolicySet,
+  type PolicyVocabulary,
+  ReplayTally,
+} from '../../policy/index.ts'
 import { readNewestRecords } from '../newest-records.ts'
 import type { PlaygroundRun } from './playground.ts'
 

@@ -4,10 +4,13 @@ import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import { runInSlices, type Steps } from '../../lib/async/run-in-slices.ts'
-import type { PolicyDocument } from '../../policy/language/policy-document.ts'
-import type { VocabularyOptions } from '../../policy/language/policy-vocabulary.ts'
-import { listPolicyFiles, namePolicyFolders } from '../../policy/source/policy-folder.ts'
+import { runInSlices, type Steps } from '../../lib/index.ts'
+import {
+  listPolicyFiles,
+  namePolicyFolders,
+  type PolicyDocument,
+  type VocabularyOptions,
+} from '../../policy/index.ts'
 import { toTransferable } from './transferable-document.ts'
 
 export interface PlaygroundSource {

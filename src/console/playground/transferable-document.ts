@@ -1,6 +1,11 @@
-import { createRequirement } from '../../policy/conditions/commit-requirements.ts'
-import { compileCondition, type Condition, type RequirementData } from '../../policy/conditions/condition.ts'
-import type { PolicyDocument, PolicyRule } from '../../policy/language/policy-document.ts'
+import {
+  compileCondition,
+  type Condition,
+  createRequirement,
+  type PolicyDocument,
+  type PolicyRule,
+  type RequirementData,
+} from '../../policy/index.ts'
 
 /** A policy document that can be posted between threads: plain data, without compiled conditions. */
 export type TransferableDocument = Omit<PolicyDocument, 'rules'> & {

@@ -1,20 +1,22 @@
 import { isEmptyValue } from '../facts/fact-values.ts'
-import { refusal } from '../../catalog-api/catalog-error.ts'
-import { assertIdentifier, quoteForMessage, type Identifier } from '../../catalog-api/identifiers.ts'
 import {
-  everyElement,
+  assertIdentifier,
   type BodyReference,
+  everyElement,
   getOperation,
+  getRequirements,
+  type Identifier,
   type Operation,
   type OperationName,
-} from '../../catalog-api/operations.ts'
-import { isObject, isListOfStrings } from '../../lib/json/json-values.ts'
+  quoteForMessage,
+  refusal,
+  type StatedFacts,
+} from '../../catalog-api/index.ts'
+import { isListOfStrings, isObject } from '../../lib/index.ts'
 import { describeJsonValue, assertManifestPath } from '../facts/fact-values.ts'
 import { getMember, type JsonObject, readEntryFacts } from '../facts/stated-facts.ts'
 import type { RequiredPermission } from './required-permission.ts'
-import type { StatedFacts } from '../../catalog-api/facts.ts'
-import { getRequirements } from '../../catalog-api/requirements.ts'
-import { operationFactsOf, permissionFacts } from '../../policy/conditions/permission-facts.ts'
+import { operationFactsOf, permissionFacts } from '../../policy/index.ts'
 
 /** Whether a JSON value contains a non-null member of that name at any depth. */
 export function hasMemberAtAnyDepth(value: unknown, name: string): boolean {

@@ -1,34 +1,35 @@
-import type { StatedFacts } from '../../catalog-api/facts.ts'
-import { type Principal, challenge } from '../../identity/index.ts'
 import {
-  type AuthorizationRequest,
-  type RequestFacts,
-  type ConditionFact,
-  noFacts,
-} from '../../policy/conditions/authorization-request.ts'
-import type { Allowed, Decision } from '../../policy/engine/decision.ts'
-import type { PolicySet } from '../../policy/policy-set.ts'
-import { findByVisibility } from '../../policy/visibility/visibility.ts'
-import type { PermissionDecision, RequiredPermission } from './required-permission.ts'
-import { CatalogError, type ErrorName } from '../../catalog-api/catalog-error.ts'
-import { quoteForMessage } from '../../catalog-api/identifiers.ts'
-import {
+  CatalogError,
+  type ErrorName,
+  findOperation,
   formatIdentifierForMessage,
   functionOrSecretNotFound,
+  isEffectPermission,
   namespaceNotFound,
+  type Operation,
+  quoteForMessage,
+  type StatedFacts,
   tableNotFound,
   transactionNotFound,
-} from '../../catalog-api/identifier-text.ts'
-import { findOperation, type Operation } from '../../catalog-api/operations.ts'
-import { isEffectPermission } from '../../catalog-api/permissions.ts'
+} from '../../catalog-api/index.ts'
+import { challenge, type Principal } from '../../identity/index.ts'
 import {
+  type Allowed,
+  type AuthorizationRequest,
   canKnow,
   canListReferences,
+  type ConditionFact,
+  type Decision,
+  findByVisibility,
   findContact,
   findGrounds,
-  isConcealed,
   type Grounds,
-} from '../../policy/visibility/concealment.ts'
+  isConcealed,
+  noFacts,
+  type PolicySet,
+  type RequestFacts,
+} from '../../policy/index.ts'
+import type { PermissionDecision, RequiredPermission } from './required-permission.ts'
 import type { Authenticated } from '../context.ts'
 
 /** What the policies decided about a request. */

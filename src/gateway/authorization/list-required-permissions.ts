@@ -1,24 +1,30 @@
-import { refusal } from '../../catalog-api/catalog-error.ts'
-import { cacheByOperation, getRequirements, type Requirement } from '../../catalog-api/requirements.ts'
-import { assertIdentifier, assertName, type Identifier } from '../../catalog-api/identifiers.ts'
-import type { FactName, FactSource, StatedFacts } from '../../catalog-api/facts.ts'
 import {
+  assertIdentifier,
+  assertName,
+  cacheByOperation,
+  type FactName,
+  type FactSource,
   getOperation,
+  getRequirements,
+  type Identifier,
   type ObjectKind,
   type Operation,
+  refusal,
+  type Requirement,
   type RequirementCondition,
   type RequirementTarget,
-} from '../../catalog-api/operations.ts'
-import type { RouteMatch } from '../../catalog-api/request-target.ts'
-import { noFacts } from '../../policy/conditions/authorization-request.ts'
+  type RouteMatch,
+  type StatedFacts,
+} from '../../catalog-api/index.ts'
 import {
+  type KnownFacts,
   listDestinations,
+  noFacts,
+  objectKindOfPermission,
   operationFactsOf,
   requirementFacts,
   unknownFacts,
-  type KnownFacts,
-} from '../../policy/conditions/permission-facts.ts'
-import { objectKindOfPermission } from '../../policy/engine/object-position.ts'
+} from '../../policy/index.ts'
 import {
   listBatchPermissions,
   listWithheldPermissions,

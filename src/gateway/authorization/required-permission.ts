@@ -1,9 +1,5 @@
-import type { Identifier } from '../../catalog-api/identifiers.ts'
-import type { StatedFacts } from '../../catalog-api/facts.ts'
-import type { ObjectKind } from '../../catalog-api/operations.ts'
-import type { Permission } from '../../catalog-api/permissions.ts'
-import type { OperationFacts } from '../../policy/conditions/authorization-request.ts'
-import type { Allowed } from '../../policy/engine/decision.ts'
+import type { Identifier, ObjectKind, Permission, StatedFacts } from '../../catalog-api/index.ts'
+import type { Allowed, OperationFacts } from '../../policy/index.ts'
 import type { JsonObject } from '../facts/stated-facts.ts'
 
 /** A permission that a request needs. */

@@ -1,9 +1,14 @@
 import { isEmptyValue } from '../facts/fact-values.ts'
-import { cacheByOperation } from '../../catalog-api/requirements.ts'
-import { refusal } from '../../catalog-api/catalog-error.ts'
-import { factForQueryMember } from '../../catalog-api/reserved-names.ts'
-import { isOpen } from '../../lib/json/json-form.ts'
-import { listIdMembers, type Operation } from '../../catalog-api/operations.ts'
+import {
+  cacheByOperation,
+  factForQueryMember,
+  isReservedMetadata,
+  listIdMembers,
+  type Operation,
+  quoteForMessage,
+  refusal,
+} from '../../catalog-api/index.ts'
+import { isOpen } from '../../lib/index.ts'
 import type { NamedWork } from '../sealed-tokens.ts'
 import type { JsonObject } from '../facts/stated-facts.ts'
 import { listDetailMembers, isFilterMember } from '../facts/change-details.ts'
@@ -12,8 +17,6 @@ import { checkMember, checkQueryMember, isOverriddenByHeader } from './check-mem
 import { BodyMembers, lateMemberError } from './body-members.ts'
 import { parseExactJson } from '../json/exact-json.ts'
 import { JsonTransformer, type JsonVisitor, type OpenObjectReference } from '../json/json-transformer.ts'
-import { quoteForMessage } from '../../catalog-api/identifiers.ts'
-import { isReservedMetadata } from '../../catalog-api/column-metadata.ts'
 import { checkMetadata, readTexts } from './written-metadata.ts'
 
 export type BodyChecker = ReturnType<typeof createBodyChecker>

@@ -1,16 +1,16 @@
-import { refusal, type CatalogError } from '../../catalog-api/catalog-error.ts'
-import { isExtraOperation } from '../../catalog-api/extra-operation.ts'
 import {
   assertFactSource,
+  type CatalogError,
   foldName,
   isDecisiveName,
+  isExtraOperation,
   isReservedName,
-} from '../../catalog-api/reserved-names.ts'
-import { quoteForMessage } from '../../catalog-api/identifiers.ts'
-import type { JsonForm, JsonKind } from '../../lib/json/json-form.ts'
-import type { Operation } from '../../catalog-api/operations.ts'
-import { undefinedValue } from '../../catalog-api/body-forms.ts'
-import { suggestSimilar } from '../../lib/suggest-similar.ts'
+  type Operation,
+  quoteForMessage,
+  refusal,
+  undefinedValue,
+} from '../../catalog-api/index.ts'
+import { type JsonForm, type JsonKind, suggestSimilar } from '../../lib/index.ts'
 import { FormPath } from '../json/form-path.ts'
 
 /** Compares the members of a JSON body, in the order of its text, with those that its operation may have. */

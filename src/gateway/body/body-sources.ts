@@ -1,7 +1,5 @@
-import { toError } from '../../lib/errors/to-error.ts'
-import type { BodySink, BodySource } from '../../http1/codec/body-source.ts'
-import type { WriteCallback } from '../../http1/codec/message-writer.ts'
-import type { RunInSlices } from '../../lib/async/run-in-slices.ts'
+import { type RunInSlices, toError } from '../../lib/index.ts'
+import type { BodySink, BodySource, WriteCallback } from '../../http1/index.ts'
 import type { JsonTransformer } from '../json/json-transformer.ts'
 import { concatChunks, toBodyError, type CheckDecision } from './checked-body.ts'
 

@@ -1,12 +1,16 @@
-import { factForMember } from '../../catalog-api/reserved-names.ts'
-import { listIdMembers } from '../../catalog-api/operations.ts'
-import { refusal, CatalogError } from '../../catalog-api/catalog-error.ts'
-import { isSameIdentifier, quoteForMessage, type Identifier } from '../../catalog-api/identifiers.ts'
+import {
+  CatalogError,
+  factForMember,
+  type Identifier,
+  isSameIdentifier,
+  listIdMembers,
+  quoteForMessage,
+  refusal,
+} from '../../catalog-api/index.ts'
 import { describeJsonValue, parseFactMember, respellWord } from '../facts/fact-values.ts'
 import type { Matched, Received } from '../context.ts'
-import { isListOfStrings, getMembers } from '../../lib/json/json-values.ts'
+import { getMembers, hasHeader, isListOfStrings } from '../../lib/index.ts'
 import { contextKeyToHeader } from '../facts/stated-facts.ts'
-import { hasHeader } from '../../lib/http/header-list.ts'
 
 /** Throws InvalidInput (400) if the context of a body contains a key that only headers or the gateway may set. */
 function assertBodyContext(context: unknown): void {

@@ -1,15 +1,12 @@
-import { refusal, CatalogError } from '../../catalog-api/catalog-error.ts'
-import { quoteForMessage } from '../../catalog-api/identifiers.ts'
+import { CatalogError, quoteForMessage, refusal, type StatedFacts } from '../../catalog-api/index.ts'
 import type { ReceivedHead, DownstreamBody } from '../downstream.ts'
-import type { BodySource } from '../../http1/codec/body-source.ts'
+import type { BodySource } from '../../http1/index.ts'
 import type { UploadFacts } from '../../audit/index.ts'
-import type { StatedFacts } from '../../catalog-api/facts.ts'
-import type { RunInSlices } from '../../lib/async/run-in-slices.ts'
+import { formatBytes, type RunInSlices } from '../../lib/index.ts'
 import type { BodyBounds } from '../bounds.ts'
 import type { Matched } from '../context.ts'
 import type { NamedWork } from '../sealed-tokens.ts'
 import type { JsonObject } from '../facts/stated-facts.ts'
-import { formatBytes } from '../../lib/format-bytes.ts'
 
 const jsonContentType = /^(?:application\/json|application\/octet-stream|text\/json)\s*(?:;|$)/i
 const charsetParameter = /;\s*charset\s*=\s*"?([^\s";]*)/i

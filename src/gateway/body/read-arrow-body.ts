@@ -1,12 +1,13 @@
-import { assertArrowContentType, arrowStreamType } from '../../catalog-api/headers.ts'
-import { refusal, CatalogError } from '../../catalog-api/catalog-error.ts'
+import { arrowStreamType, assertArrowContentType, CatalogError, refusal } from '../../catalog-api/index.ts'
 import {
-  readSchemaStream,
-  readSchema,
   type ArrowField,
+  type ArrowMessage,
   type ArrowSchema,
   type ArrowType,
-} from '../../lib/arrow/schema.ts'
+  MessageFrames,
+  readSchema,
+  readSchemaStream,
+} from '../../arrow/index.ts'
 import type { DownstreamBody } from '../downstream.ts'
 import {
   assertUncompressed,
@@ -23,7 +24,6 @@ import { checkSchemaMetadata } from './written-metadata.ts'
 import { CheckedSource } from './body-sources.ts'
 import { hash } from 'node:crypto'
 import type { UploadFacts } from '../../audit/index.ts'
-import { type ArrowMessage, MessageFrames } from '../../lib/arrow/messages.ts'
 
 interface ArrowBodyOptions {
   readonly limits: BodyLimits

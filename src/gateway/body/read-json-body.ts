@@ -1,5 +1,4 @@
-import { refusal } from '../../catalog-api/catalog-error.ts'
-import type { Operation } from '../../catalog-api/operations.ts'
+import { type Operation, refusal } from '../../catalog-api/index.ts'
 import type { DownstreamBody } from '../downstream.ts'
 import type { NamedWork } from '../sealed-tokens.ts'
 import { createBodyChecker, type BodyChecker } from './body-checker.ts'

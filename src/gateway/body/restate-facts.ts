@@ -1,15 +1,17 @@
-import { refusal } from '../../catalog-api/catalog-error.ts'
-import { headerDialects } from '../../catalog-api/headers.ts'
-import type { FactSource, StatedFacts } from '../../catalog-api/facts.ts'
-import { quoteForMessage } from '../../catalog-api/identifiers.ts'
-import type { RouteMatch } from '../../catalog-api/request-target.ts'
+import {
+  type FactSource,
+  headerDialects,
+  type Operation,
+  quoteForMessage,
+  refusal,
+  type RouteMatch,
+  type StatedFacts,
+} from '../../catalog-api/index.ts'
 import type { BodyChecker } from './body-checker.ts'
 import type { OpenObjectReference } from '../json/json-transformer.ts'
-import type { Operation } from '../../catalog-api/operations.ts'
-import { isObject } from '../../lib/json/json-values.ts'
+import { findHeader, isObject } from '../../lib/index.ts'
 import type { ReceivedHead } from '../downstream.ts'
 import { type FactValue, respellWord } from '../facts/fact-values.ts'
-import { findHeader } from '../../lib/http/header-list.ts'
 import { getMember } from '../facts/stated-facts.ts'
 
 /*

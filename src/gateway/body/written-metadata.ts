@@ -1,16 +1,16 @@
-import { refusal } from '../../catalog-api/catalog-error.ts'
 import {
-  findExtensionTypeKind,
   extensionNameKey,
+  findExtensionTypeKind,
   isKnownMetadata,
   isMisspelledExtensionName,
   isReferenceMetadata,
   isReservedMetadata,
-} from '../../catalog-api/column-metadata.ts'
-import { quoteForMessage } from '../../catalog-api/identifiers.ts'
-import type { ArrowField, ArrowSchema } from '../../lib/arrow/schema.ts'
-import type { Operation } from '../../catalog-api/operations.ts'
-import { getMembers, isObject } from '../../lib/json/json-values.ts'
+  type Operation,
+  quoteForMessage,
+  refusal,
+} from '../../catalog-api/index.ts'
+import type { ArrowField, ArrowSchema } from '../../arrow/index.ts'
+import { getMembers, isObject } from '../../lib/index.ts'
 import type { JsonObject } from '../facts/stated-facts.ts'
 
 /**

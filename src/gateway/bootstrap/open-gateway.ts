@@ -1,5 +1,5 @@
-import type { ConsoleSource } from '../../console/console.ts'
-import { openAssertionSigner, type StaticKey, type AssertionSigner } from '../../identity/index.ts'
+import type { ConsoleSource } from '../../console/index.ts'
+import { type AssertionSigner, openAssertionSigner, type StaticKey } from '../../identity/index.ts'
 import { bodyBounds, clientBounds } from '../bounds.ts'
 import { startChangeTracker, type ChangeTracker } from '../changes/change-tracker.ts'
 import { createDocumentFinder } from '../documents.ts'
@@ -19,7 +19,7 @@ import { createClientAddressReader, createForwardedCertificateReader } from '../
 import type { Pipeline } from '../pipeline.ts'
 import { createRequestHandler } from '../request-handler.ts'
 import { cacheRoutes, createRouteFinder } from '../stages/match.ts'
-import { createSettingsVocabulary } from '../../policy/source/load-policies.ts'
+import { createSettingsVocabulary } from '../../policy/index.ts'
 import { openIdentity } from './open-identity.ts'
 import { openLimits } from './open-limits.ts'
 import type { Observability, Bootstrap } from './open-observability.ts'
@@ -28,13 +28,18 @@ import { type AuditLog, openAuditLog, openSinks, type Retention } from '../../au
 import { type Upstreams, readUpstreamOptions, createUpstreams } from '../upstream/upstreams.ts'
 import { hostname } from 'node:os'
 import { version } from '../../version.ts'
-import { exportAudit, exportSinks, exportCertificate } from '../../observability/metrics/gauges.ts'
-import { createAuditObserver, createSinkObserver } from '../../observability/observers.ts'
+import {
+  createAuditObserver,
+  createSinkObserver,
+  exportAudit,
+  exportCertificate,
+  exportSinks,
+  type Metrics,
+} from '../../observability/index.ts'
 import { createCallerHeaders } from '../upstream/request-headers.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import type { CircuitState } from '../upstream/upstream-health.ts'
-import { poolNames } from '../../limits/overload/shed-class.ts'
-import type { Metrics } from '../../observability/metrics/metrics.ts'
+import { poolNames } from '../../limits/index.ts'
 import type { ConnectionSlots } from '../upstream/connection-slots.ts'
 
 /** A gateway without a server. */

@@ -7,7 +7,7 @@ import {
   readPepper,
   type StaticKey,
 } from '../../identity/index.ts'
-import { exportIdentity } from '../../observability/metrics/gauges.ts'
+import { exportIdentity } from '../../observability/index.ts'
 import type { Bootstrap } from './open-observability.ts'
 
 /** Opens the authenticator. Every reload of its keys is counted, logged and recorded in the audit log. */

@@ -1,11 +1,14 @@
 import { readFile } from 'node:fs/promises'
-import { createBodyMemory } from '../../limits/overload/body-memory.ts'
-import { FairCapacity } from '../../limits/overload/fair-capacity.ts'
-import { createLimits } from '../../limits/limits.ts'
-import type { SharedLimits } from '../../limits/shared/shared-limits.ts'
-import { createLoadShedder } from '../../limits/overload/load-shedder.ts'
-import { RequestQueue } from '../../http1/server/request-queue.ts'
-import { createSyncObserver } from '../../observability/observers.ts'
+import {
+  createBodyMemory,
+  createLimits,
+  createLoadShedder,
+  FairCapacity,
+  type SharedLimits,
+  openSharedLimits,
+} from '../../limits/index.ts'
+import { RequestQueue } from '../../http1/index.ts'
+import { createSyncObserver } from '../../observability/index.ts'
 import { computeBodyMemory, passThroughBounds, upstreamBounds } from '../bounds.ts'
 import { countListingConnections } from '../upstream/upstream.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
@@ -23,8 +26,6 @@ export async function openLimits(
   const syncObserver = createSyncObserver(metrics, log)
   let shared: SharedLimits | undefined
   if (sharing !== undefined) {
-    // Imported on demand: a gateway without shared limits does not load the client.
-    const { openSharedLimits } = await import('../../limits/shared/shared-limits.ts')
     shared = await openSharedLimits(sharing, outbound, syncObserver, tuning.sharedLimitsTimeoutMs)
   }
   closers.push(() => shared?.close())

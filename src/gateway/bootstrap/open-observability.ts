@@ -1,17 +1,23 @@
 import { areTracesDisabled, type GatewaySettings, listUnreadVariables } from '../../config/index.ts'
-import type { ClosingStack } from '../../lib/async/closing-stack.ts'
-import { createFileFollower, type FileFollower } from '../../lib/fs/follow-files.ts'
-import { openOutbound, type Outbound } from '../../lib/outbound/outbound.ts'
-import { openLog, type GatewayLog, type Logger } from '../../observability/log/gateway-log.ts'
-import { createMetrics, type Metrics } from '../../observability/metrics/metrics.ts'
-import type { SpanBounds } from '../../observability/traces/otlp-exporter.ts'
-import type { Traces } from '../../observability/traces/traces.ts'
+import { type ClosingStack, createFileFollower, type FileFollower } from '../../lib/index.ts'
+import { openOutbound, type Outbound } from '../../outbound/index.ts'
+import {
+  createMetrics,
+  createReloadObserver,
+  createSpanObserver,
+  type GatewayLog,
+  type Logger,
+  type Metrics,
+  openLog,
+  type SpanBounds,
+  type Traces,
+  openTraces,
+} from '../../observability/index.ts'
 import { version } from '../../version.ts'
 import type { AuditLogOptions } from '../../audit/index.ts'
-import type { ClusterAccess } from '../../lib/kubernetes/kubernetes-client.ts'
+import type { ClusterAccess } from '../../kubernetes/index.ts'
 import type { BodyBounds, ClientBounds, UpstreamBounds } from '../bounds.ts'
 import type { ResolutionTimes } from '../changes/outcome-resolver.ts'
-import { createReloadObserver, createSpanObserver } from '../../observability/observers.ts'
 
 /** Deviations from the fixed bounds: tests and benchmarks need short times, small queues and few connections. */
 export interface GatewayTuning {
@@ -63,8 +69,6 @@ export async function openObservability(
   const { traces: setting } = settings
   let traces: Traces | undefined
   if (setting !== undefined && !areTracesDisabled(process.env)) {
-    // Imported on demand: a gateway without traces does not load the library.
-    const { openTraces } = await import('../../observability/traces/traces.ts')
     traces = await openTraces(setting, version, observer, outbound, tuning.spans)
   }
   closers.push(() => traces?.close())

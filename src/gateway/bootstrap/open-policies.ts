@@ -1,16 +1,17 @@
 import type { AuditLog } from '../../audit/index.ts'
-import { createLogThrottle } from '../../observability/log/log-throttle.ts'
-import { describeConditionError } from '../../policy/conditions/condition-errors.ts'
-import type { ReportConditionFailure } from '../../policy/engine/compiled-rule.ts'
-import type { PolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'
-import { createSettingsVocabulary, type ShadowDifference } from '../../policy/source/load-policies.ts'
-import { listIgnoredFiles } from '../../policy/source/policy-folder.ts'
+import { createLogThrottle } from '../../observability/index.ts'
 import {
   combineSources,
-  watchFolders,
+  createSettingsVocabulary,
+  describeConditionError,
+  listIgnoredFiles,
   type PolicySource,
   type PolicySources,
-} from '../../policy/source/policy-source.ts'
+  type PolicyVocabulary,
+  type ReportConditionFailure,
+  type ShadowDifference,
+  watchFolders,
+} from '../../policy/index.ts'
 import type { Bootstrap } from './open-observability.ts'
 import type { PolicyResources } from './open-policy-resources.ts'
 

@@ -1,13 +1,13 @@
 import type { PolicyKubernetesSettings } from '../../config/index.ts'
-import { inCluster, createKubernetesClient } from '../../lib/kubernetes/kubernetes-client.ts'
-import type { PolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'
+import { createKubernetesClient, inCluster } from '../../kubernetes/index.ts'
 import {
-  watchKubernetesPolicies,
+  createStatusWriter,
+  fileOfResource,
+  type OpenDocumentSource,
+  type PolicyVocabulary,
   type ResourceResult,
-} from '../../policy/source/kubernetes/kubernetes-policies.ts'
-import { fileOfResource } from '../../policy/source/kubernetes/review-resources.ts'
-import { createStatusWriter } from '../../policy/source/kubernetes/status-writer.ts'
-import type { OpenDocumentSource } from '../../policy/source/policy-source.ts'
+  watchKubernetesPolicies,
+} from '../../policy/index.ts'
 import type { Bootstrap } from './open-observability.ts'
 
 /** The policies in Kubernetes of a gateway. */

@@ -1,26 +1,30 @@
 import type { SecureContextOptions } from 'node:tls'
 import type { GatewaySettings, TlsSettings } from '../../config/index.ts'
 import type { StaticKey } from '../../identity/index.ts'
-import { ClosingStack } from '../../lib/async/closing-stack.ts'
-import { type FileFollower, reloadFiles } from '../../lib/fs/follow-files.ts'
-import { createListener, type ListenerOptions } from '../../listener/listener.ts'
-import { listServerCertificateFiles, readServerCertificates } from '../../lib/tls/certificates.ts'
+import {
+  ClosingStack,
+  createAddressMatcher,
+  type FileFollower,
+  listServerCertificateFiles,
+  readServerCertificates,
+  reloadFiles,
+} from '../../lib/index.ts'
+import { createListener, type ListenerOptions, shutDownGracefully } from '../../listener/index.ts'
 import { clientBounds, maxHeadBytes, type ClientBounds } from '../bounds.ts'
 import { createRequestErrorResponse } from '../error-response.ts'
-import { createAddressMatcher } from '../../lib/net/addresses.ts'
-import { shutDownGracefully } from '../../listener/graceful-shutdown.ts'
 import type { PassThroughServer } from '../pass-through/pass-through-server.ts'
 import { type GatewayTuning, openObservability, type Bootstrap } from './open-observability.ts'
 import { openGateway, type OpenedGateway } from './open-gateway.ts'
-import { addConsole, type ConsoleSource } from '../../console/console.ts'
-import { exportCertificate } from '../../observability/metrics/gauges.ts'
-import { createAdminServer, listen } from '../../observability/health/admin-server.ts'
+import { addConsole, type ConsoleSource } from '../../console/index.ts'
 import {
+  createAdminServer,
+  exportCertificate,
   exportReadiness,
-  readReadiness,
+  listen,
   type Readiness,
   type ReadinessCheck,
-} from '../../observability/health/readiness.ts'
+  readReadiness,
+} from '../../observability/index.ts'
 import { collectDefaultMetrics, Counter, Registry } from 'prom-client'
 
 export interface GatewayOptions {

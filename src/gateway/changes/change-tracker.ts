@@ -11,11 +11,9 @@ import {
   planLookups,
   readInDoubtChanges,
 } from '../../audit/index.ts'
-import { findOperation } from '../../catalog-api/operations.ts'
-import type { Permission } from '../../catalog-api/permissions.ts'
-import type { Logger } from '../../observability/log/gateway-log.ts'
-import type { Metrics } from '../../observability/metrics/metrics.ts'
-import { memoize } from '../../lib/memoize.ts'
+import { findOperation, type Permission } from '../../catalog-api/index.ts'
+import type { Logger, Metrics } from '../../observability/index.ts'
+import { memoize } from '../../lib/index.ts'
 import { createOutcomeResolver, type ResolutionTimes } from './outcome-resolver.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 

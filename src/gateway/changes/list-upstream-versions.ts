@@ -1,8 +1,12 @@
-import { errorCodes } from '../../catalog-api/catalog-error.ts'
-import { assertIdentifier, isWithin, type Identifier } from '../../catalog-api/identifiers.ts'
-import type { Operation } from '../../catalog-api/operations.ts'
+import {
+  assertIdentifier,
+  errorCodes,
+  type Identifier,
+  isWithin,
+  type Operation,
+} from '../../catalog-api/index.ts'
 import type { ListedVersion } from '../../audit/index.ts'
-import { isListOfStrings, isObject } from '../../lib/json/json-values.ts'
+import { isListOfStrings, isObject } from '../../lib/index.ts'
 import { getMember } from '../facts/stated-facts.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import { findServedId, type Upstreams } from '../upstream/upstreams.ts'

@@ -1,4 +1,4 @@
-import { Backoff } from '../../lib/async/backoff.ts'
+import { Backoff } from '../../lib/index.ts'
 import {
   type AuditLog,
   type CreatedVersion,

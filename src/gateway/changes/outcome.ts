@@ -1,6 +1,4 @@
 import {
-  type OutcomeEntry,
-  truncateDetail,
   type AuditedObject,
   type CreatedVersion,
   type Details,
@@ -9,21 +7,24 @@ import {
   listKeys,
   type LookupResult,
   type ObjectId,
+  type OutcomeEntry,
+  truncateDetail,
 } from '../../audit/index.ts'
-import { CatalogError, errorCodes } from '../../catalog-api/catalog-error.ts'
 import {
-  uploadIdName,
-  type Operation,
-  findOperation,
   type BatchEntries,
-} from '../../catalog-api/operations.ts'
+  CatalogError,
+  errorCodes,
+  findOperation,
+  isErrorResponse,
+  type Operation,
+  uploadIdName,
+} from '../../catalog-api/index.ts'
 import { AttemptFailed, type UpstreamResponse } from '../upstream/upstream-attempt.ts'
 import type { Payload } from '../body/checked-body.ts'
 import type { Matched } from '../context.ts'
 import { getMember } from '../facts/stated-facts.ts'
-import { parseJsonBytes } from '../../lib/json/json-values.ts'
+import { parseJsonBytes } from '../../lib/index.ts'
 import { getFailureReason } from '../upstream/upstream-error.ts'
-import { isErrorResponse } from '../../catalog-api/responses/read-error-response.ts'
 import { ownOperations, type OwnClient, type OwnRequest } from '../upstream/own-client.ts'
 
 /** A change that was sent to the upstream. */

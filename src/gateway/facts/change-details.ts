@@ -1,8 +1,10 @@
 import { type Details, filterMembers, formatFactDetails, isJson, truncateDetail } from '../../audit/index.ts'
-import { cacheByOperation } from '../../catalog-api/requirements.ts'
-import type { StatedFacts } from '../../catalog-api/facts.ts'
-import type { Operation } from '../../catalog-api/operations.ts'
-import type { RouteMatch } from '../../catalog-api/request-target.ts'
+import {
+  cacheByOperation,
+  type Operation,
+  type RouteMatch,
+  type StatedFacts,
+} from '../../catalog-api/index.ts'
 import { getMember, type JsonObject } from './stated-facts.ts'
 
 /** Lists the body members that the intent of a change may record. */

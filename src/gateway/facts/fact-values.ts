@@ -1,16 +1,18 @@
 import {
+  assertBranch,
+  assertTag,
   canonicalizeBranch,
   canonicalizeWord,
-  factTypes,
+  type CatalogError,
   type FactName,
   type FactType,
+  factTypes,
   hasFactType,
-} from '../../catalog-api/facts.ts'
-import { refusal, type CatalogError } from '../../catalog-api/catalog-error.ts'
-import { quoteForMessage } from '../../catalog-api/identifiers.ts'
-import type { Operation } from '../../catalog-api/operations.ts'
-import { assertBranch, assertTag } from '../../catalog-api/reference-names.ts'
-import { isListOfStrings, isObject } from '../../lib/json/json-values.ts'
+  type Operation,
+  quoteForMessage,
+  refusal,
+} from '../../catalog-api/index.ts'
+import { isListOfStrings, isObject } from '../../lib/index.ts'
 import { JsonTransformer } from '../json/json-transformer.ts'
 
 /**

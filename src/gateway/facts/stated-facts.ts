@@ -1,18 +1,21 @@
-import { findHeader } from '../../lib/http/header-list.ts'
-import { factHeaders, headerDialects, reservedContextPrefix } from '../../catalog-api/headers.ts'
+import { findHeader, isListOfStrings, isObject } from '../../lib/index.ts'
 import {
+  type CatalogError,
   describeFactSource,
-  hasFactType,
+  factHeaders,
   type FactName,
   type FactSource,
+  foldName,
+  hasFactType,
+  headerDialects,
+  isReferenceSwitch,
+  type Operation,
+  quoteForMessage,
+  refusal,
+  reservedContextPrefix,
   type StatedFacts,
-} from '../../catalog-api/facts.ts'
-import { refusal, type CatalogError } from '../../catalog-api/catalog-error.ts'
-import { quoteForMessage } from '../../catalog-api/identifiers.ts'
-import type { Operation } from '../../catalog-api/operations.ts'
-import { isReferenceSwitch, foldName } from '../../catalog-api/reserved-names.ts'
-import { isListOfStrings, isObject } from '../../lib/json/json-values.ts'
-import type { KnownFacts } from '../../policy/conditions/permission-facts.ts'
+} from '../../catalog-api/index.ts'
+import type { KnownFacts, RequestFacts } from '../../policy/index.ts'
 import type { Matched } from '../context.ts'
 import {
   isSameFactValue,
@@ -21,7 +24,6 @@ import {
   formatFactForMessage,
   type FactValue,
 } from './fact-values.ts'
-import type { RequestFacts } from '../../policy/conditions/authorization-request.ts'
 import type { ReceivedHead } from '../downstream.ts'
 import { allowedRequestHeaders } from '../../config/index.ts'
 

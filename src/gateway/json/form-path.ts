@@ -1,4 +1,4 @@
-import { noValue, type JsonForm } from '../../lib/json/json-form.ts'
+import { type JsonForm, noValue } from '../../lib/index.ts'
 
 /** Follows a JSON text, member by member, through the forms that its values have. */
 export class FormPath {

@@ -1,4 +1,4 @@
-import { refusal } from '../../catalog-api/catalog-error.ts'
+import { refusal } from '../../catalog-api/index.ts'
 
 /** Includes the whitespace before the name. */
 const maxNameBytes = 64 * 1024

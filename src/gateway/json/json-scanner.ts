@@ -1,4 +1,4 @@
-import { refusal, type CatalogError } from '../../catalog-api/catalog-error.ts'
+import { type CatalogError, refusal } from '../../catalog-api/index.ts'
 import { JsonNameReader } from './json-name-reader.ts'
 import { continueNumber, canEndNumber, noNumber } from './json-number.ts'
 import { Utf8Validator } from './utf8-validator.ts'

@@ -1,7 +1,5 @@
-import { refusal } from '../../catalog-api/catalog-error.ts'
-import { quoteForMessage } from '../../catalog-api/identifiers.ts'
-import { runAtOnce, type Steps } from '../../lib/async/run-in-slices.ts'
-import type { JsonKind } from '../../lib/json/json-form.ts'
+import { quoteForMessage, refusal } from '../../catalog-api/index.ts'
+import { type JsonKind, runAtOnce, type Steps } from '../../lib/index.ts'
 import { JsonEditor } from './json-editor.ts'
 import { JsonScanner, type JsonRoot, type JsonScanHandler } from './json-scanner.ts'
 

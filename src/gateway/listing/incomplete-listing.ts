@@ -1,13 +1,14 @@
 import type { Counter } from 'prom-client'
-import { CatalogError } from '../../catalog-api/catalog-error.ts'
-import { incompleteHeader } from '../../catalog-api/headers.ts'
-import { formatIdentifierForMessage } from '../../catalog-api/identifier-text.ts'
-import { formatIdentifier, type Identifier } from '../../catalog-api/identifiers.ts'
+import {
+  CatalogError,
+  formatIdentifier,
+  formatIdentifierForMessage,
+  type Identifier,
+  incompleteHeader,
+} from '../../catalog-api/index.ts'
 import type { SourceFailures } from './listing-page.ts'
-import { createLogThrottle } from '../../observability/log/log-throttle.ts'
+import { createLogThrottle, type Logger, type Metrics } from '../../observability/index.ts'
 import { describeCause } from '../error-response.ts'
-import type { Logger } from '../../observability/log/gateway-log.ts'
-import type { Metrics } from '../../observability/metrics/metrics.ts'
 
 /*
  * Callers learn which namespaces of a listing are missing, and only of those that they may see. Names of upstreams are

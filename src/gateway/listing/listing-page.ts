@@ -1,7 +1,6 @@
 import { z } from 'zod'
-import type { CatalogError } from '../../catalog-api/catalog-error.ts'
-import type { Identifier } from '../../catalog-api/identifiers.ts'
-import type { RunInSlices, Steps } from '../../lib/async/run-in-slices.ts'
+import type { CatalogError, Identifier } from '../../catalog-api/index.ts'
+import type { RunInSlices, Steps } from '../../lib/index.ts'
 
 /** A paged source of names, which should be in the order of `compareIdentifiers`. */
 export interface ListingSource {

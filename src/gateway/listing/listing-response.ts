@@ -1,17 +1,16 @@
-import { refusal } from '../../catalog-api/catalog-error.ts'
 import {
   assertIdentifier,
   formatIdentifier,
+  type Identifier,
   isSeparable,
   parseIdentifier,
-  type Identifier,
-} from '../../catalog-api/identifiers.ts'
-import type { RouteMatch } from '../../catalog-api/request-target.ts'
-import type { RunInSlices } from '../../lib/async/run-in-slices.ts'
-import { getPrincipalKey } from '../../limits/limit-key.ts'
-import type { RequestFacts } from '../../policy/conditions/authorization-request.ts'
-import type { PolicySet } from '../../policy/policy-set.ts'
-import type { RequestSpans } from '../../observability/traces/request-spans.ts'
+  refusal,
+  type RouteMatch,
+} from '../../catalog-api/index.ts'
+import type { RunInSlices } from '../../lib/index.ts'
+import { getPrincipalKey } from '../../limits/index.ts'
+import type { PolicySet, RequestFacts } from '../../policy/index.ts'
+import type { RequestSpans } from '../../observability/index.ts'
 import type { DownstreamResponse } from '../downstream.ts'
 import { gatewayHeaders } from '../error-response.ts'
 import type { UpstreamResponse } from '../upstream/upstream-attempt.ts'

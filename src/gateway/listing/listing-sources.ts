@@ -1,8 +1,14 @@
-import { CatalogError, refusal } from '../../catalog-api/catalog-error.ts'
-import { assertIdentifier, parseIdentifier, type Identifier } from '../../catalog-api/identifiers.ts'
-import type { Listing, Operation } from '../../catalog-api/operations.ts'
-import type { RouteMatch } from '../../catalog-api/request-target.ts'
-import { isListOfStrings } from '../../lib/json/json-values.ts'
+import {
+  assertIdentifier,
+  CatalogError,
+  type Identifier,
+  type Listing,
+  type Operation,
+  parseIdentifier,
+  refusal,
+  type RouteMatch,
+} from '../../catalog-api/index.ts'
+import { isListOfStrings } from '../../lib/index.ts'
 import { compareIdentifiers, type ListingSource, type SourcePage } from './listing-page.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import { findServedId, type Upstreams } from '../upstream/upstreams.ts'

@@ -1,20 +1,18 @@
-import type { CatalogError } from '../../catalog-api/catalog-error.ts'
-import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
-import type { RefusedRequest, UpstreamState } from '../../console/console-state.ts'
+import {
+  buildTarget,
+  type CatalogError,
+  defaultDelimiter,
+  formatIdentifierText,
+} from '../../catalog-api/index.ts'
+import type { ConsoleSource, RefusedRequest, UpstreamState } from '../../console/index.ts'
 import type { Principal } from '../../identity/index.ts'
-import { quoteForShell } from '../../lib/quote-for-shell.ts'
-import { factsAvailableFor } from '../../policy/conditions/permission-facts.ts'
-import { describeRestriction } from '../../policy/restrictions/restriction.ts'
+import { quoteForShell, unknownAddress } from '../../lib/index.ts'
+import { describeRestriction, factsAvailableFor } from '../../policy/index.ts'
 import { DeniedError } from '../authorization/decisions.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import type { RequestSink } from './request-observer.ts'
-import { defaultDelimiter } from '../../catalog-api/identifiers.ts'
-import { buildTarget } from '../../catalog-api/request-target.ts'
-import type { ConsoleSource } from '../../console/console.ts'
-import { IncomingRequest } from '../../http1/server/incoming-request.ts'
-import { createParsedRequestHead } from '../../http1/server/request-head.ts'
-import { unknownAddress } from '../../lib/net/addresses.ts'
-import { NodeResponse } from '../../node-http/node-response.ts'
+import { createParsedRequestHead, IncomingRequest } from '../../http1/index.ts'
+import { NodeResponse } from '../../node-http/index.ts'
 import type { RequestHandler } from '../request-handler.ts'
 import { ownOperations } from '../upstream/own-client.ts'
 

@@ -1,8 +1,8 @@
 import type { AuditLog } from '../../audit/index.ts'
 import type { Authenticator } from '../../identity/index.ts'
-import type { PolicySource } from '../../policy/source/policy-source.ts'
-import type { FileFollower } from '../../lib/fs/follow-files.ts'
-import type { ReadinessCheck } from '../../observability/health/readiness.ts'
+import type { PolicySource } from '../../policy/index.ts'
+import type { FileFollower } from '../../lib/index.ts'
+import type { ReadinessCheck } from '../../observability/index.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 

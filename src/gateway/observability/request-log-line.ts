@@ -1,13 +1,12 @@
 import { idToJson, memberToJson, memoizeByObject } from '../../audit/index.ts'
-import { getRefusalLevel, type CatalogError } from '../../catalog-api/catalog-error.ts'
+import { type CatalogError, getRefusalLevel } from '../../catalog-api/index.ts'
 import { describeCause } from '../error-response.ts'
 import type { ObservedResponse } from '../downstream.ts'
 import type { RequestEnd, RequestSink } from './request-observer.ts'
-import type { GatewayLog } from '../../observability/log/gateway-log.ts'
+import type { GatewayLog } from '../../observability/index.ts'
 import { isFailureStatus } from '../changes/outcome.ts'
 import type { Principal } from '../../identity/index.ts'
-import type { RuleReference } from '../../policy/engine/decision.ts'
-import { qualifiedRuleName } from '../../policy/testing/decision-test.ts'
+import { qualifiedRuleName, type RuleReference } from '../../policy/index.ts'
 import { stages, type Trace } from '../trace.ts'
 
 /** Creates the sink that writes log lines. */

@@ -1,17 +1,16 @@
-import type { IncomingRequest } from '../../http1/server/incoming-request.ts'
-import type { CatalogError } from '../../catalog-api/catalog-error.ts'
-import { getNamespaceDepth } from '../../catalog-api/requirements.ts'
-import type { RouteMatch } from '../../catalog-api/request-target.ts'
+import type { IncomingRequest } from '../../http1/index.ts'
+import { type CatalogError, getNamespaceDepth, type RouteMatch } from '../../catalog-api/index.ts'
 import { otherNamespaces } from '../../config/index.ts'
-import { memoize } from '../../lib/memoize.ts'
-import type { ConnectionAddresses } from '../../lib/net/addresses.ts'
-import type { ConnectionErrorReason } from '../../listener/connection-set.ts'
-import type { Logger } from '../../observability/log/gateway-log.ts'
-import { createLogThrottle } from '../../observability/log/log-throttle.ts'
-import type { DurationHistogram } from '../../observability/metrics/duration-histogram.ts'
-import type { Metrics } from '../../observability/metrics/metrics.ts'
-import type { Traces } from '../../observability/traces/traces.ts'
-import { qualifiedRuleName } from '../../policy/testing/decision-test.ts'
+import { type ConnectionAddresses, memoize } from '../../lib/index.ts'
+import type { ConnectionErrorReason } from '../../listener/index.ts'
+import {
+  createLogThrottle,
+  type DurationHistogram,
+  type Logger,
+  type Metrics,
+  type Traces,
+} from '../../observability/index.ts'
+import { qualifiedRuleName } from '../../policy/index.ts'
 import { CrossSiteError } from '../stages/authenticate.ts'
 import type { ObservedResponse } from '../downstream.ts'
 import { isRestrictionRefusal } from '../restrictions/restricted-read.ts'

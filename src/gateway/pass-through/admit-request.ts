@@ -1,18 +1,19 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Pool } from 'undici'
 import type { AuditLog } from '../../audit/index.ts'
-import { CatalogError, refusal } from '../../catalog-api/catalog-error.ts'
-import { quoteForMessage } from '../../catalog-api/identifiers.ts'
+import { CatalogError, quoteForMessage, refusal } from '../../catalog-api/index.ts'
 import { type PassThroughRouteSettings, webSocketMethod } from '../../config/index.ts'
 import { AuthenticationError, type Principal } from '../../identity/index.ts'
-import { getAddressKey } from '../../lib/net/addresses.ts'
-import { getPrincipalKey } from '../../limits/limit-key.ts'
-import { LimitExceeded } from '../../limits/limits.ts'
-import { FairCapacity } from '../../limits/overload/fair-capacity.ts'
-import { Overloaded, type LoadShedder } from '../../limits/overload/load-shedder.ts'
-import { createBuckets } from '../../limits/token-buckets.ts'
-import type { Outbound } from '../../lib/outbound/outbound.ts'
-import { createUndiciConnector } from '../../lib/outbound/undici-connector.ts'
+import { getAddressKey } from '../../lib/index.ts'
+import {
+  createBuckets,
+  FairCapacity,
+  getPrincipalKey,
+  LimitExceeded,
+  type LoadShedder,
+  Overloaded,
+} from '../../limits/index.ts'
+import { createUndiciConnector, type Outbound } from '../../outbound/index.ts'
 import { awaitAuditRecord } from '../stages/audit.ts'
 import { maxDecisionAgeMs, passThroughBounds, upstreamBounds } from '../bounds.ts'
 import { ClientDisconnected, type ReceivedHead } from '../downstream.ts'

@@ -1,11 +1,6 @@
-import { refusal } from '../../catalog-api/catalog-error.ts'
-import { quoteForMessage } from '../../catalog-api/identifiers.ts'
-import { apiPaths } from '../../catalog-api/operations.ts'
-import { decodeComponent } from '../../catalog-api/query-parameters.ts'
-import { splitTarget } from '../../catalog-api/request-target.ts'
-import { getBasePath } from '../../lib/http/base-path.ts'
+import { apiPaths, decodeComponent, quoteForMessage, refusal, splitTarget } from '../../catalog-api/index.ts'
+import { getBasePath, parseConnectionTokens } from '../../lib/index.ts'
 import type { IncomingHttpHeaders } from 'node:http'
-import { parseConnectionTokens } from '../../lib/http/header-list.ts'
 
 /** The paths of a pass-through route, none with a slash at its end. */
 export interface PassThroughPaths {

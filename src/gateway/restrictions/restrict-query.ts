@@ -1,7 +1,6 @@
-import { quoteForMessage } from '../../catalog-api/identifiers.ts'
-import { isListOfStrings, getMembers, isObject } from '../../lib/json/json-values.ts'
-import { parseColumnExpression } from '../../policy/restrictions/parse-filter.ts'
-import type { CallerRestriction, VisibleColumns } from '../../policy/restrictions/restriction.ts'
+import { quoteForMessage } from '../../catalog-api/index.ts'
+import { getMembers, isListOfStrings, isObject } from '../../lib/index.ts'
+import { type CallerRestriction, parseColumnExpression, type VisibleColumns } from '../../policy/index.ts'
 import type { JsonObject } from '../facts/stated-facts.ts'
 import {
   assertMembersUnderstood,

@@ -1,6 +1,10 @@
-import type { QueryParameters } from '../../catalog-api/query-parameters.ts'
-import type { RouteMatch } from '../../catalog-api/request-target.ts'
-import type { CallerRestriction } from '../../policy/restrictions/restriction.ts'
+import {
+  CatalogError,
+  type QueryParameters,
+  type RefusalReason,
+  type RouteMatch,
+} from '../../catalog-api/index.ts'
+import type { CallerRestriction } from '../../policy/index.ts'
 import type { JsonObject } from '../facts/stated-facts.ts'
 import { type Payload, concatChunks } from '../body/checked-body.ts'
 import { restrictQuery, type RestrictedQuery } from './restrict-query.ts'
@@ -12,8 +16,7 @@ import {
   type MemberChanges,
 } from './restricted-read.ts'
 import { JsonTransformer } from '../json/json-transformer.ts'
-import { CatalogError, type RefusalReason } from '../../catalog-api/catalog-error.ts'
-import { isObject, parseJsonBytes } from '../../lib/json/json-values.ts'
+import { isObject, parseJsonBytes } from '../../lib/index.ts'
 
 interface RestrictableRequest {
   readonly route: RouteMatch

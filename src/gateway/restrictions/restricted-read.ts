@@ -1,9 +1,12 @@
-import { refusal, type CatalogError, type RefusalReason } from '../../catalog-api/catalog-error.ts'
-import { quoteForMessage } from '../../catalog-api/identifiers.ts'
-import { FilterError } from '../../policy/restrictions/filter-tokens.ts'
-import { parseFilter, type FindColumn } from '../../policy/restrictions/parse-filter.ts'
-import { printFilter } from '../../policy/restrictions/filter-expression.ts'
-import type { CallerRestriction, VisibleColumns } from '../../policy/restrictions/restriction.ts'
+import { type CatalogError, quoteForMessage, refusal, type RefusalReason } from '../../catalog-api/index.ts'
+import {
+  type CallerRestriction,
+  FilterError,
+  type FindColumn,
+  parseFilter,
+  printFilter,
+  type VisibleColumns,
+} from '../../policy/index.ts'
 import type { JsonObject } from '../facts/stated-facts.ts'
 
 /** What is changed in the members of a request: a new value, or undefined for a member that is removed. */

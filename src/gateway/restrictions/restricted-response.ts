@@ -1,13 +1,18 @@
 import type { Schema } from 'apache-arrow/fb/schema'
-import { badResponse, TransportError } from '../../http1/client/transport-error.ts'
-import { toError } from '../../lib/errors/to-error.ts'
-import { maxMetadataBytes, MessageFrames } from '../../lib/arrow/messages.ts'
-import { openFooter, removeFooterMetadata, removeMessageMetadata } from '../../lib/arrow/remove-metadata.ts'
-import { readSchema, type ArrowField, type ArrowSchema } from '../../lib/arrow/schema.ts'
-import { refusal } from '../../catalog-api/catalog-error.ts'
-import type { Steps } from '../../lib/async/run-in-slices.ts'
-import { isObject, parseJsonBytes } from '../../lib/json/json-values.ts'
-import { listStructs, type VisibleColumns } from '../../policy/restrictions/restriction.ts'
+import { badResponse, TransportError } from '../../http1/index.ts'
+import { isObject, parseJsonBytes, type Steps, toError } from '../../lib/index.ts'
+import {
+  type ArrowField,
+  type ArrowSchema,
+  maxMetadataBytes,
+  MessageFrames,
+  openFooter,
+  readSchema,
+  removeFooterMetadata,
+  removeMessageMetadata,
+} from '../../arrow/index.ts'
+import { refusal } from '../../catalog-api/index.ts'
+import { listStructs, type VisibleColumns } from '../../policy/index.ts'
 
 /**
  * Returns what is wrong with the columns of a response, without their names, which may be hidden; undefined if it has no

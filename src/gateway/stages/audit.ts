@@ -5,16 +5,15 @@ import {
   type IntentEntry,
   type IntentReceipt,
 } from '../../audit/index.ts'
-import { refusal } from '../../catalog-api/catalog-error.ts'
+import { getOperation, isOperationName, refusal } from '../../catalog-api/index.ts'
 import type { ChangeTracker, WrittenIntent } from '../changes/change-tracker.ts'
-import { isOperationName, getOperation } from '../../catalog-api/operations.ts'
 import { advance } from '../context.ts'
 import { createChangeDetails, createEntryDetails } from '../facts/change-details.ts'
 import { listAdditionalPermissions, type RequiredPermission } from '../authorization/required-permission.ts'
 import type { EntriesAdmitted } from './limit.ts'
 import type { Placed } from './place.ts'
 import type { AuditMode } from '../../config/index.ts'
-import { TimeoutExceeded, withTimeout } from '../../lib/async/with-timeout.ts'
+import { TimeoutExceeded, withTimeout } from '../../lib/index.ts'
 
 /** A request that may be forwarded: the intent of a change is in the audit log, if its operation is audited. */
 export interface Audited extends Placed, EntriesAdmitted {

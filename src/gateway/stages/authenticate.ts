@@ -1,9 +1,8 @@
 import { AuthenticationError, type Authenticator, type Principal } from '../../identity/index.ts'
-import type { FailedAuthentications } from '../../limits/limits.ts'
+import type { FailedAuthentications } from '../../limits/index.ts'
 import { advance, type Authenticated, type Received } from '../context.ts'
-import { CatalogError, getRefusalOptions, refusals } from '../../catalog-api/catalog-error.ts'
-import { quoteForMessage } from '../../catalog-api/identifiers.ts'
-import { isCrossSite, type SendingPage } from '../../lib/http/sending-page.ts'
+import { CatalogError, getRefusalOptions, quoteForMessage, refusals } from '../../catalog-api/index.ts'
+import { isCrossSite, type SendingPage } from '../../lib/index.ts'
 import type { Scheme } from './receive.ts'
 import type { ReceivedHead } from '../downstream.ts'
 

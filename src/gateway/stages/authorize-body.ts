@@ -1,11 +1,8 @@
-import { CatalogError, refusal } from '../../catalog-api/catalog-error.ts'
-import { runAtOnce, type Steps } from '../../lib/async/run-in-slices.ts'
+import { CatalogError, refusal } from '../../catalog-api/index.ts'
+import { runAtOnce, type Steps } from '../../lib/index.ts'
 import type { Authenticator } from '../../identity/index.ts'
-import { getPrincipalKey } from '../../limits/limit-key.ts'
-import type { Allowed } from '../../policy/engine/decision.ts'
-import type { PolicySet } from '../../policy/policy-set.ts'
-import { isSameRestriction } from '../../policy/restrictions/restriction.ts'
-import { canDescribe } from '../../policy/visibility/concealment.ts'
+import { getPrincipalKey } from '../../limits/index.ts'
+import { type Allowed, canDescribe, isSameRestriction, type PolicySet } from '../../policy/index.ts'
 import {
   createAuthorizationRequest,
   decide,

@@ -1,5 +1,4 @@
-import type { CallerRestriction } from '../../policy/restrictions/restriction.ts'
-import type { PolicySet } from '../../policy/policy-set.ts'
+import type { CallerRestriction, PolicySet } from '../../policy/index.ts'
 import { createAuthorizationRequest, decidePartially, Decisions } from '../authorization/decisions.ts'
 import type { PermissionDecision } from '../authorization/required-permission.ts'
 import { listHeadPermissions } from '../authorization/list-required-permissions.ts'

@@ -1,12 +1,16 @@
-import { getOperation, isOperationName } from '../../catalog-api/operations.ts'
+import { getOperation, isOperationName } from '../../catalog-api/index.ts'
 import type { Decisions } from '../authorization/decisions.ts'
-import type { BodyMemory } from '../../limits/overload/body-memory.ts'
-import type { FairCapacity } from '../../limits/overload/fair-capacity.ts'
-import type { LimitLease, Limits } from '../../limits/limits.ts'
-import { getPrincipalKey, type LimitedRequest } from '../../limits/limit-key.ts'
-import { Overloaded, type LoadShedder } from '../../limits/overload/load-shedder.ts'
-import { ownedBy } from '../../lib/async/owned-tasks.ts'
-import { runInSlices, type Steps } from '../../lib/async/run-in-slices.ts'
+import {
+  type BodyMemory,
+  type FairCapacity,
+  getPrincipalKey,
+  type LimitedRequest,
+  type LimitLease,
+  type Limits,
+  type LoadShedder,
+  Overloaded,
+} from '../../limits/index.ts'
+import { ownedBy, runInSlices, type Steps } from '../../lib/index.ts'
 import { ClientDisconnected, type DownstreamResponse } from '../downstream.ts'
 import type { ReadableRequest } from '../body/checked-body.ts'
 import { advance, type Authenticated } from '../context.ts'

@@ -1,14 +1,18 @@
 import { LRUCache } from 'lru-cache'
-import { assertFactSource } from '../../catalog-api/reserved-names.ts'
-import { refusal } from '../../catalog-api/catalog-error.ts'
-import { parseTargetIn } from '../../catalog-api/request-target.ts'
-import { placeInDatabase } from '../../catalog-api/place-in-database.ts'
-import { createRouteTable } from '../../catalog-api/route-table.ts'
+import {
+  assertFactSource,
+  assertName,
+  createRouteTable,
+  type Identifier,
+  parseTargetIn,
+  placeInDatabase,
+  quoteForMessage,
+  refusal,
+} from '../../catalog-api/index.ts'
 import { advance, type Matched, type Received } from '../context.ts'
 import type { GatewaySettings } from '../../config/index.ts'
 import { buildUpstreamTarget } from '../upstream/upstream.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
-import { assertName, quoteForMessage, type Identifier } from '../../catalog-api/identifiers.ts'
 
 type FoundRoute = Pick<Matched, 'route' | 'database' | 'routeUpstream' | 'routeTarget'>
 

@@ -1,11 +1,20 @@
 import {
-  isWithin,
-  isSameIdentifier,
   assertSeparable,
+  canonicalizeBranch,
+  findOperation,
+  formatIdentifierForMessage,
+  isExtraOperation,
+  isSameIdentifier,
+  isWithin,
+  notInDatabaseError,
   quoteForMessage,
-} from '../../catalog-api/identifiers.ts'
-import { notInDatabaseError } from '../../catalog-api/place-in-database.ts'
-import { type RouteMatch, unknownOperationError } from '../../catalog-api/request-target.ts'
+  refusal,
+  type RouteMatch,
+  type StatedFacts,
+  unknownOperationError,
+  unknownParameterError,
+  uploadIdName,
+} from '../../catalog-api/index.ts'
 import type { CheckDecision, Payload } from '../body/checked-body.ts'
 import { restateHead } from '../body/restate-facts.ts'
 import { advance, type Authenticated, type Matched } from '../context.ts'
@@ -15,12 +24,6 @@ import { assertCircuitClosed } from '../upstream/call-upstream.ts'
 import { type Upstream, buildUpstreamTarget } from '../upstream/upstream.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 import { createDecisionCheck, type AuthorizeBodyOptions, type Permitted } from './authorize-body.ts'
-import { canonicalizeBranch, type StatedFacts } from '../../catalog-api/facts.ts'
-import { refusal } from '../../catalog-api/catalog-error.ts'
-import { uploadIdName, findOperation } from '../../catalog-api/operations.ts'
-import { isExtraOperation } from '../../catalog-api/extra-operation.ts'
-import { formatIdentifierForMessage } from '../../catalog-api/identifier-text.ts'
-import { unknownParameterError } from '../../catalog-api/query-parameters.ts'
 import { listAdditionalPermissions, type PermissionDecision } from '../authorization/required-permission.ts'
 
 /** A request with all that its upstream receives. */

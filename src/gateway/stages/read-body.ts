@@ -1,9 +1,12 @@
-import { refusal } from '../../catalog-api/catalog-error.ts'
-import { isArrowStreamType } from '../../catalog-api/headers.ts'
-import { isWithin, quoteForMessage } from '../../catalog-api/identifiers.ts'
-import type { ParameterType } from '../../catalog-api/operations.ts'
-import { validateParameter } from '../../catalog-api/query-parameters.ts'
-import type { RouteMatch } from '../../catalog-api/request-target.ts'
+import {
+  isArrowStreamType,
+  isWithin,
+  type ParameterType,
+  quoteForMessage,
+  refusal,
+  type RouteMatch,
+  validateParameter,
+} from '../../catalog-api/index.ts'
 import { isAddedByBrowser } from './authenticate.ts'
 import { isDecidedByBody, requiresBody } from '../authorization/list-required-permissions.ts'
 import type { BodyLimits, CheckedBody } from '../body/checked-body.ts'

@@ -1,23 +1,28 @@
-import type { IncomingRequest } from '../../http1/server/incoming-request.ts'
+import type { IncomingRequest } from '../../http1/index.ts'
 import {
   apiKeyHeader,
+  CatalogError,
   clientDialectHeader,
   getHeaderDialect,
+  type HeaderDialect,
   headerDialects,
   isLancedbClient,
   lancedbCredentialType,
   lancedbCredentialTypeHeader,
-  toCatalogHeader,
   lancedbDatabaseHeader,
   lancedbPrefixHeader,
+  quoteForMessage,
+  refusal,
   requestIdHeader,
-  type HeaderDialect,
-} from '../../catalog-api/headers.ts'
-import { CatalogError, refusal } from '../../catalog-api/catalog-error.ts'
-import { quoteForMessage } from '../../catalog-api/identifiers.ts'
-import { parseConnectionTokens, removeHeaders } from '../../lib/http/header-list.ts'
-import { isHostAndPort } from '../../lib/http/host-name.ts'
-import { readSendingPage, sendingPageHeaders } from '../../lib/http/sending-page.ts'
+  toCatalogHeader,
+} from '../../catalog-api/index.ts'
+import {
+  isHostAndPort,
+  parseConnectionTokens,
+  readSendingPage,
+  removeHeaders,
+  sendingPageHeaders,
+} from '../../lib/index.ts'
 import { contextKeyToHeader } from '../facts/stated-facts.ts'
 import type { ReadClientAddress, ReadForwardedCertificate } from '../trusted-proxies.ts'
 import { Received } from '../context.ts'

@@ -1,6 +1,5 @@
-import { getResponseForm } from '../../catalog-api/body-forms.ts'
-import { CatalogError, type ErrorName } from '../../catalog-api/catalog-error.ts'
-import { scheduleAtTickEnd } from '../../lib/async/owned-tasks.ts'
+import { CatalogError, type ErrorName, getResponseForm } from '../../catalog-api/index.ts'
+import { getMembers, hasHeader, parseJsonBytes, removeHeaders, scheduleAtTickEnd } from '../../lib/index.ts'
 import { leavesOpen, toUnknownOutcome } from '../changes/outcome.ts'
 import { ClientDisconnected, type DownstreamResponse } from '../downstream.ts'
 import { hideReferences } from '../authorization/decisions.ts'
@@ -9,9 +8,7 @@ import { createUpstreamError } from '../upstream/upstream-error.ts'
 import { assertNotCompressed } from '../upstream/content-coding.ts'
 import type { ResponseEditor } from '../upstream/edit-response.ts'
 import type { Recorded } from './record.ts'
-import { hasHeader, removeHeaders } from '../../lib/http/header-list.ts'
-import { getMembers, parseJsonBytes } from '../../lib/json/json-values.ts'
-import type { CallerRestriction } from '../../policy/restrictions/restriction.ts'
+import type { CallerRestriction } from '../../policy/index.ts'
 
 const lengthHeader: ReadonlySet<string> = new Set(['content-length'])
 

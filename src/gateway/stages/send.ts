@@ -1,6 +1,5 @@
-import { getPrincipalKey } from '../../limits/limit-key.ts'
-import { getPoolName } from '../../limits/overload/shed-class.ts'
-import type { RequestSpans } from '../../observability/traces/request-spans.ts'
+import { getPoolName, getPrincipalKey } from '../../limits/index.ts'
+import type { RequestSpans } from '../../observability/index.ts'
 import { advance } from '../context.ts'
 import type { DownstreamResponse } from '../downstream.ts'
 import type { SealedIds, PageTokens } from '../sealed-tokens.ts'

@@ -1,4 +1,4 @@
-import type { RequestSpans } from '../../observability/traces/request-spans.ts'
+import type { RequestSpans } from '../../observability/index.ts'
 import {
   runAttempt,
   type UpstreamCallOptions,
@@ -14,11 +14,9 @@ import {
   createUpstreamError,
   toDownstreamError,
 } from './upstream-error.ts'
-import { removeHeaders } from '../../lib/http/header-list.ts'
-import { refusal } from '../../catalog-api/catalog-error.ts'
+import { isObject, parseJsonBytes, removeHeaders } from '../../lib/index.ts'
+import { refusal, type RouteMatch } from '../../catalog-api/index.ts'
 import { ClientDisconnected } from '../downstream.ts'
-import type { RouteMatch } from '../../catalog-api/request-target.ts'
-import { isObject, parseJsonBytes } from '../../lib/json/json-values.ts'
 import { assertNotCompressed } from './content-coding.ts'
 
 /** Headers that identify the span that a request continues (W3C Trace Context). */

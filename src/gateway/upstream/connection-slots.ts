@@ -1,6 +1,6 @@
-import { ownedBy } from '../../lib/async/owned-tasks.ts'
-import { type CatalogError, refusal } from '../../catalog-api/catalog-error.ts'
-import { FairCapacity, type CapacityHolder } from '../../limits/overload/fair-capacity.ts'
+import { ownedBy } from '../../lib/index.ts'
+import { type CatalogError, refusal } from '../../catalog-api/index.ts'
+import { type CapacityHolder, FairCapacity } from '../../limits/index.ts'
 import type { UpstreamBounds } from '../bounds.ts'
 import { ClientDisconnected, type DownstreamResponse } from '../downstream.ts'
 

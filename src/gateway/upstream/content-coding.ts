@@ -1,6 +1,5 @@
-import { findHeader } from '../../lib/http/header-list.ts'
-import { refusal } from '../../catalog-api/catalog-error.ts'
-import { quoteForMessage } from '../../catalog-api/identifiers.ts'
+import { findHeader } from '../../lib/index.ts'
+import { quoteForMessage, refusal } from '../../catalog-api/index.ts'
 
 /** The content coding of a response, whose headers alternate names and values; undefined if there is none. */
 export function getContentCoding(headers: readonly string[]): string | undefined {

@@ -1,20 +1,30 @@
-import { refusal } from '../../catalog-api/catalog-error.ts'
-import { isWithin, type Identifier } from '../../catalog-api/identifiers.ts'
-import { uploadIdName, isOperationName, type Operation } from '../../catalog-api/operations.ts'
-import type { Steps } from '../../lib/async/run-in-slices.ts'
-import { type JsonForm, createObjectForm, omitMembers } from '../../lib/json/json-form.ts'
-import { foldName } from '../../catalog-api/reserved-names.ts'
-import { getMembers, isListOfStrings } from '../../lib/json/json-values.ts'
+import {
+  cacheByOperation,
+  foldName,
+  getResponseForm,
+  type Identifier,
+  isOperationName,
+  isWithin,
+  type Operation,
+  refusal,
+  type RouteMatch,
+  type StatedFacts,
+  uploadIdName,
+} from '../../catalog-api/index.ts'
+import {
+  createObjectForm,
+  getMembers,
+  isListOfStrings,
+  type JsonForm,
+  omitMembers,
+  type Steps,
+} from '../../lib/index.ts'
 import { concatChunks } from '../body/checked-body.ts'
 import { FormPath } from '../json/form-path.ts'
 import { JsonTransformer, type JsonVisitor, type MemberInterest } from '../json/json-transformer.ts'
-import { getResponseForm } from '../../catalog-api/body-forms.ts'
-import { cacheByOperation } from '../../catalog-api/requirements.ts'
-import type { RouteMatch } from '../../catalog-api/request-target.ts'
-import type { StatedFacts } from '../../catalog-api/facts.ts'
 import type { Principal } from '../../identity/index.ts'
 import type { NamedWork, SealedIds } from '../sealed-tokens.ts'
-import type { CallerRestriction } from '../../policy/restrictions/restriction.ts'
+import type { CallerRestriction } from '../../policy/index.ts'
 import { trimDescription } from '../restrictions/restricted-response.ts'
 
 /** What is changed in the JSON of a response. */

@@ -1,18 +1,17 @@
-import { lancedbDatabaseHeader, lancedbPrefixHeader } from '../../catalog-api/headers.ts'
 import {
   assertSeparable,
+  buildTarget,
   defaultDelimiter,
-  listSeparators,
+  getOperation,
   type Identifier,
-} from '../../catalog-api/identifiers.ts'
-import { getOperation, type Operation } from '../../catalog-api/operations.ts'
-import { buildTarget } from '../../catalog-api/request-target.ts'
-import { createHttp1Client } from '../../http1/client/http1-client.ts'
-import { sendRequest, type BufferedResponse } from '../../http1/client/send-request.ts'
-import type { Followed } from '../../lib/fs/follow-files.ts'
-import { getBasePath } from '../../lib/http/base-path.ts'
-import { withoutByteOrderMark } from '../../lib/json/json-values.ts'
-import type { SocketOpener } from '../../lib/outbound/socket-opener.ts'
+  lancedbDatabaseHeader,
+  lancedbPrefixHeader,
+  listSeparators,
+  type Operation,
+} from '../../catalog-api/index.ts'
+import { type BufferedResponse, createHttp1Client, sendRequest } from '../../http1/index.ts'
+import { type Followed, getBasePath, withoutByteOrderMark } from '../../lib/index.ts'
+import type { SocketOpener } from '../../outbound/index.ts'
 
 /**
  * The operations that the gateway sends itself, for health checks, in-doubt changes, the console, `check --probe` and

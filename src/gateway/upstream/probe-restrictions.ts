@@ -1,17 +1,16 @@
-import { getMembers, isObject, isListOfStrings, parseJsonBytes } from '../../lib/json/json-values.ts'
-import type { ColumnType } from '../../policy/restrictions/filter-expression.ts'
-import type { VisibleColumns } from '../../policy/restrictions/restriction.ts'
-import type { Identifier } from '../../catalog-api/identifiers.ts'
-import type { Operation } from '../../catalog-api/operations.ts'
-import { toError } from '../../lib/errors/to-error.ts'
-import { listSteps } from '../../policy/analysis/steps.ts'
-import { matchesAny } from '../../policy/conditions/name-pattern.ts'
-import { createRuleReference } from '../../policy/engine/compiled-rule.ts'
-import { namespaceKey } from '../../policy/engine/object-position.ts'
-import { anyCaller } from '../../policy/engine/subject.ts'
-import type { PolicySet } from '../../policy/policy-set.ts'
-import { groupBy } from '../../lib/group-by.ts'
-import { qualifiedRuleName } from '../../policy/testing/decision-test.ts'
+import { getMembers, groupBy, isListOfStrings, isObject, parseJsonBytes, toError } from '../../lib/index.ts'
+import {
+  anyCaller,
+  type ColumnType,
+  createRuleReference,
+  listSteps,
+  matchesAny,
+  namespaceKey,
+  type PolicySet,
+  qualifiedRuleName,
+  type VisibleColumns,
+} from '../../policy/index.ts'
+import type { Identifier, Operation } from '../../catalog-api/index.ts'
 import { readRestrictedRows } from '../restrictions/restricted-response.ts'
 import { restrictQuery } from '../restrictions/restrict-query.ts'
 import { upstreamBounds } from '../bounds.ts'

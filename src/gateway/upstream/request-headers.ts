@@ -1,17 +1,17 @@
 import {
+  apiKeyHeader,
+  assertionHeader,
   clientDialectHeader,
   fromCatalogHeader,
   getHeaderDialect,
-  requestIdHeader,
   type HeaderDialect,
-  apiKeyHeader,
-  assertionHeader,
   lancedbCredentialType,
   lancedbCredentialTypeHeader,
-} from '../../catalog-api/headers.ts'
+  requestIdHeader,
+  type RouteMatch,
+} from '../../catalog-api/index.ts'
 import type { CallerIdentity } from '../../config/index.ts'
 import type { AssertionSigner, Principal } from '../../identity/index.ts'
-import type { RouteMatch } from '../../catalog-api/request-target.ts'
 import type { ReceivedHead } from '../downstream.ts'
 
 /** Which headers an upstream receives of a request. */

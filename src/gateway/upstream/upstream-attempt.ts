@@ -1,21 +1,28 @@
-import { lancedbServerHeader, limitLancedbServerVersion } from '../../catalog-api/headers.ts'
-import { toError } from '../../lib/errors/to-error.ts'
-import { decodeContent } from '../../lib/http/decode-content.ts'
-import { withoutByteOrderMark } from '../../lib/json/json-values.ts'
-import type { CapacityHolder } from '../../limits/overload/fair-capacity.ts'
-import type { RequestSpans } from '../../observability/traces/request-spans.ts'
-import { parseConnectionTokens, hasHeader, removeHeaders } from '../../lib/http/header-list.ts'
-import { ownedBy, scheduleAtTickEnd } from '../../lib/async/owned-tasks.ts'
+import { lancedbServerHeader, limitLancedbServerVersion } from '../../catalog-api/index.ts'
+import {
+  decodeContent,
+  hasHeader,
+  ownedBy,
+  parseConnectionTokens,
+  removeHeaders,
+  scheduleAtTickEnd,
+  toError,
+  withoutByteOrderMark,
+} from '../../lib/index.ts'
+import type { CapacityHolder, PoolName } from '../../limits/index.ts'
+import type { RequestSpans } from '../../observability/index.ts'
 import type { UpstreamBounds } from '../bounds.ts'
 import { type DownstreamResponse, ClientDisconnected } from '../downstream.ts'
-import type { ResponseHead } from '../../http1/client/response-head.ts'
-import type { RequestController, ResponseHandler } from '../../http1/client/request-controller.ts'
-import { JoinedChunks } from '../../http1/codec/joined-chunks.ts'
-import type { WriteCallback } from '../../http1/codec/message-writer.ts'
-import type { OutgoingRequest } from '../../http1/client/outgoing-request.ts'
-import { badResponse } from '../../http1/client/transport-error.ts'
-import type { Http1Client } from '../../http1/client/http1-client.ts'
-import type { PoolName } from '../../limits/overload/shed-class.ts'
+import {
+  badResponse,
+  type Http1Client,
+  JoinedChunks,
+  type OutgoingRequest,
+  type RequestController,
+  type ResponseHandler,
+  type ResponseHead,
+  type WriteCallback,
+} from '../../http1/index.ts'
 import { getContentCoding } from './content-coding.ts'
 
 export type UpstreamRequest = OutgoingRequest

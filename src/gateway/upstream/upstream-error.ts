@@ -1,17 +1,18 @@
-import { findHeader } from '../../lib/http/header-list.ts'
-import { CatalogError, refusal, type ErrorName } from '../../catalog-api/catalog-error.ts'
+import { findHeader } from '../../lib/index.ts'
+import {
+  CatalogError,
+  type ErrorName,
+  isErrorResponse,
+  lancedbServerHeader,
+  parseErrorResponse,
+  quoteForMessage,
+  refusal,
+} from '../../catalog-api/index.ts'
 import { challenge } from '../../identity/index.ts'
-import { parseErrorResponse, isErrorResponse } from '../../catalog-api/responses/read-error-response.ts'
-import { lancedbServerHeader } from '../../catalog-api/headers.ts'
-import { quoteForMessage } from '../../catalog-api/identifiers.ts'
 import { getContentCoding } from './content-coding.ts'
 import { type UpstreamResponse, ResponseTooLarge, AttemptFailed } from './upstream-attempt.ts'
 import { ClientDisconnected } from '../downstream.ts'
-import {
-  RequestTimeout,
-  TransportError,
-  type TransportErrorCode,
-} from '../../http1/client/transport-error.ts'
+import { RequestTimeout, TransportError, type TransportErrorCode } from '../../http1/index.ts'
 
 const missingOperation = 'the upstream does not have this operation'
 

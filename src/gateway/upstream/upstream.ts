@@ -1,12 +1,16 @@
-import { assertSeparable, listSeparators } from '../../catalog-api/identifiers.ts'
-import { buildTarget, type RouteMatch } from '../../catalog-api/request-target.ts'
-import { createRequestForms } from '../../catalog-api/body-forms.ts'
+import {
+  assertSeparable,
+  buildTarget,
+  createRequestForms,
+  listSeparators,
+  type RouteMatch,
+} from '../../catalog-api/index.ts'
 import { allowedRequestHeaders, allowedResponseHeaders, type UpstreamSettings } from '../../config/index.ts'
-import { getBasePath } from '../../lib/http/base-path.ts'
+import { getBasePath } from '../../lib/index.ts'
 import { upstreamBounds, type UpstreamBounds } from '../bounds.ts'
 import type { CallerHeaders } from './request-headers.ts'
 import { ConnectionSlots } from './connection-slots.ts'
-import { createHttp1Client } from '../../http1/client/http1-client.ts'
+import { createHttp1Client } from '../../http1/index.ts'
 import { UpstreamHealth, type ReportHealth } from './upstream-health.ts'
 import { createOwnHeaders, openOwnClient, type UpstreamAccess } from './own-client.ts'
 

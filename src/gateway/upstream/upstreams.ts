@@ -1,13 +1,21 @@
-import { CatalogError } from '../../catalog-api/catalog-error.ts'
-import { assertSeparable, type Identifier } from '../../catalog-api/identifiers.ts'
-import { createExtraOperations } from '../../catalog-api/extra-operation.ts'
+import {
+  assertSeparable,
+  CatalogError,
+  createExtraOperations,
+  type Identifier,
+} from '../../catalog-api/index.ts'
 import { createUpstream, type Upstream, type UpstreamOptions } from './upstream.ts'
 import type { ReportHealth } from './upstream-health.ts'
-import { type FollowSetting, fixed, type Followed } from '../../lib/fs/follow-files.ts'
-import { readHeaderValue } from '../../lib/fs/read-secret.ts'
-import type { Outbound } from '../../lib/outbound/outbound.ts'
-import { createSocketOpener } from '../../lib/outbound/socket-opener.ts'
-import { listTlsFiles, readTlsFiles, type TlsMaterial } from '../../lib/tls/certificates.ts'
+import {
+  fixed,
+  type Followed,
+  type FollowSetting,
+  listTlsFiles,
+  readHeaderValue,
+  readTlsFiles,
+  type TlsMaterial,
+} from '../../lib/index.ts'
+import { createSocketOpener, type Outbound } from '../../outbound/index.ts'
 import { findCredentialProblem, type UpstreamSettings } from '../../config/index.ts'
 
 /** The catalogs behind the gateway. */

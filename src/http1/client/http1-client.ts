@@ -4,8 +4,8 @@ import {
   type ClientTimeouts,
   type ConnectionOwner,
 } from './client-connection.ts'
-import { ownedBy } from '../../lib/async/owned-tasks.ts'
-import type { SocketOpener } from '../../lib/outbound/socket-opener.ts'
+import { ownedBy } from '../../lib/index.ts'
+import type { SocketOpener } from '../../outbound/index.ts'
 import type { OutgoingRequest } from './outgoing-request.ts'
 import { RequestController, type ResponseHandler } from './request-controller.ts'
 import { TransportError } from './transport-error.ts'

@@ -1,4 +1,4 @@
-import { parseConnectionTokens } from '../../lib/http/header-list.ts'
+import { parseConnectionTokens } from '../../lib/index.ts'
 import { contentLengthGrammar, headGrammar, parseHeaderFields } from '../codec/header-fields.ts'
 import { badResponse, type TransportError } from './transport-error.ts'
 

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { ownedBy } from '../../lib/async/owned-tasks.ts'
+import { ownedBy } from '../../lib/index.ts'
 import type { BodySource } from '../codec/body-source.ts'
 import { MessageWriter } from '../codec/message-writer.ts'
 import type { SerializedHead } from './outgoing-request.ts'

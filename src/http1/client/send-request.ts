@@ -1,4 +1,4 @@
-import { toError } from '../../lib/errors/to-error.ts'
+import { toError } from '../../lib/index.ts'
 import { JoinedChunks } from '../codec/joined-chunks.ts'
 import type { Http1Client } from './http1-client.ts'
 import type { OutgoingRequest } from './outgoing-request.ts'

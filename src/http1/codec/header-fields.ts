@@ -1,4 +1,4 @@
-import { fieldNameGrammar } from '../../lib/http/header-list.ts'
+import { fieldNameGrammar } from '../../lib/index.ts'
 
 /**
  * Parsers differ on a CR or LF outside of CRLF. This takes a third of the time of searching for a forbidden character.

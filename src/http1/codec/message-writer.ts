@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { ownedBy, type TaskOwner } from '../../lib/async/owned-tasks.ts'
+import { ownedBy, type TaskOwner } from '../../lib/index.ts'
 
 /** Called once: when the chunk was written to the kernel, or with an error if it never will be. */
 export type WriteCallback = (error?: Error | null) => void

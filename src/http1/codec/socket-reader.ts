@@ -1,5 +1,5 @@
 import type { OnReadOpts } from 'node:net'
-import { ownedBy, scheduleAtTickEnd, type TaskOwner } from '../../lib/async/owned-tasks.ts'
+import { ownedBy, scheduleAtTickEnd, type TaskOwner } from '../../lib/index.ts'
 import { PooledBuffer, sharedReadBuffer } from './pooled-buffer.ts'
 import type { WriteCallback } from './message-writer.ts'
 

@@ -1,7 +1,6 @@
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
-import { CallbackList, type TaskOwner } from '../../lib/async/owned-tasks.ts'
-import { removeHeaders } from '../../lib/http/header-list.ts'
+import { CallbackList, removeHeaders, type TaskOwner } from '../../lib/index.ts'
 import { isHeaderField } from '../codec/header-fields.ts'
 import type { WriteCallback } from '../codec/message-writer.ts'
 import type { IncomingRequest } from './incoming-request.ts'

@@ -1,6 +1,6 @@
 import { Socket, type OnReadOpts, type SocketConstructorOpts } from 'node:net'
 import { TLSSocket } from 'node:tls'
-import { ownedBy, scheduleAtTickEnd, type TaskOwner } from '../../lib/async/owned-tasks.ts'
+import { ownedBy, scheduleAtTickEnd, type TaskOwner } from '../../lib/index.ts'
 import { SocketReader, type SocketReaderHandler } from '../codec/socket-reader.ts'
 import type { IncomingRequest } from './incoming-request.ts'
 

@@ -1,4 +1,4 @@
-import type { ConnectionAddresses } from '../../lib/net/addresses.ts'
+import type { ConnectionAddresses } from '../../lib/index.ts'
 import { type ErrorResponse, RequestError, type RequestErrorReason } from './request-error.ts'
 import type { IncomingRequest } from './incoming-request.ts'
 import type { LingeringClose, LingerSlots } from './lingering-close.ts'

@@ -1,7 +1,6 @@
 import type { Socket } from 'node:net'
-import type { TaskOwner } from '../../lib/async/owned-tasks.ts'
+import type { ConnectionAddresses, TaskOwner } from '../../lib/index.ts'
 import type { WriteCallback } from '../codec/message-writer.ts'
-import type { ConnectionAddresses } from '../../lib/net/addresses.ts'
 import { findSingleHeader } from '../codec/header-fields.ts'
 import type { RequestHead } from './request-head.ts'
 

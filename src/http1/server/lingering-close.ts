@@ -1,4 +1,4 @@
-import { getAddressKey } from '../../lib/net/addresses.ts'
+import { getAddressKey } from '../../lib/index.ts'
 
 /**
  * Limits of a lingering close. Many clients write a whole upload before they read the response; closing the connection

@@ -1,6 +1,5 @@
 import { STATUS_CODES } from 'node:http'
-import { ownedBy } from '../../lib/async/owned-tasks.ts'
-import { hasHeader } from '../../lib/http/header-list.ts'
+import { hasHeader, ownedBy } from '../../lib/index.ts'
 import { MessageWriter, type WriteCallback } from '../codec/message-writer.ts'
 import { BaseResponse } from './base-response.ts'
 import type { IncomingRequest } from './incoming-request.ts'

@@ -1,5 +1,4 @@
-import { ownedBy } from '../../lib/async/owned-tasks.ts'
-import { toError } from '../../lib/errors/to-error.ts'
+import { ownedBy, toError } from '../../lib/index.ts'
 import type { BodySource } from '../codec/body-source.ts'
 import { JoinedChunks } from '../codec/joined-chunks.ts'
 import type { IncomingRequest } from './incoming-request.ts'

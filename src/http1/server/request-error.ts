@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import { closeGracefully } from '../../lib/net/close-gracefully.ts'
+import { closeGracefully } from '../../lib/index.ts'
 
 /** Why bytes on a connection are not a valid request. */
 export type RequestErrorReason =

@@ -5,7 +5,7 @@ import {
   isHeaderField,
   parseHeaderFields,
 } from '../codec/header-fields.ts'
-import { parseConnectionTokens } from '../../lib/http/header-list.ts'
+import { parseConnectionTokens } from '../../lib/index.ts'
 import { malformed } from './request-error.ts'
 
 export interface RequestHead {

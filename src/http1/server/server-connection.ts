@@ -1,7 +1,5 @@
 import type { Socket } from 'node:net'
-import { ownedBy } from '../../lib/async/owned-tasks.ts'
-import { closeGracefully } from '../../lib/net/close-gracefully.ts'
-import type { ConnectionAddresses } from '../../lib/net/addresses.ts'
+import { closeGracefully, type ConnectionAddresses, ownedBy } from '../../lib/index.ts'
 import { ConnectionInput } from './connection-input.ts'
 import {
   findExpiry,

@@ -1,4 +1,4 @@
-import { ownedBy } from '../../lib/async/owned-tasks.ts'
+import { ownedBy } from '../../lib/index.ts'
 import type { WriteCallback } from '../codec/message-writer.ts'
 import type { IncomingRequest, RequestBodyHandler } from './incoming-request.ts'
 

@@ -1,4 +1,4 @@
-import { toError } from '../../lib/errors/to-error.ts'
+import { toError } from '../../lib/index.ts'
 import type { BodySink, BodySource } from '../codec/body-source.ts'
 import type { WriteCallback } from '../codec/message-writer.ts'
 import type { IncomingRequest } from './incoming-request.ts'

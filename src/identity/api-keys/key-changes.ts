@@ -1,9 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
-import { mapInSlices } from '../../lib/async/run-in-slices.ts'
-import { ignoreMissing } from '../../lib/fs/system-error.ts'
-import { writeAtomically } from '../../lib/fs/write-atomically.ts'
+import { ignoreMissing, mapInSlices, writeAtomically } from '../../lib/index.ts'
 import { storedKeySchema, type StoredKey } from './key-store-file.ts'
 
 /** A difference between two readings of a key store. Contains no hash. */

@@ -3,11 +3,8 @@ import { join } from 'node:path'
 import { isNode, isSeq, LineCounter, parseDocument, visit, type Document, type Node } from 'yaml'
 import { z } from 'zod'
 import { apiKeyNameSchema, keyPrincipalSchema } from '../../config/index.ts'
-import { mapInSlices } from '../../lib/async/run-in-slices.ts'
-import { fileStamp } from '../../lib/fs/follow-files.ts'
-import { getMembers } from '../../lib/json/json-values.ts'
-import { validateTimestamp } from '../../lib/time.ts'
-import { findTokenError } from '../../lib/yaml/yaml-tokens.ts'
+import { fileStamp, getMembers, mapInSlices, validateTimestamp } from '../../lib/index.ts'
+import { findTokenError } from '../../settings/index.ts'
 
 const time = z
   .string('expected a time such as 2026-01-31T12:00:00Z')

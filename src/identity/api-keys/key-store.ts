@@ -1,5 +1,4 @@
-import { replaceFile } from '../../lib/fs/replace-file.ts'
-import { getMembers } from '../../lib/json/json-values.ts'
+import { getMembers, replaceFile } from '../../lib/index.ts'
 import { assertPepper, formatApiKey, generateApiKey, hashSecret, identifyPepper } from './api-key-format.ts'
 import {
   ApiKeyStoreError,

@@ -1,9 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { mapInSlices } from '../../lib/async/run-in-slices.ts'
-import { withFileLock } from '../../lib/fs/file-lock.ts'
-import { ignoreMissing } from '../../lib/fs/system-error.ts'
-import { writeAtomically } from '../../lib/fs/write-atomically.ts'
-import { isObject } from '../../lib/json/json-values.ts'
+import { ignoreMissing, isObject, mapInSlices, withFileLock, writeAtomically } from '../../lib/index.ts'
 
 /** First uses within this time share one write, as its work grows with the number of keys. */
 const firstUsesMs = 500

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
-import { hasErrorCode, ignoreMissing } from '../../lib/fs/system-error.ts'
+import { hasErrorCode, ignoreMissing } from '../../lib/index.ts'
 import { assertPepper, identifyPepper } from './api-key-format.ts'
 import { listKeys, type StoredKey } from './key-store-file.ts'
 

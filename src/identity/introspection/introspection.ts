@@ -1,10 +1,8 @@
 import { LRUCache } from 'lru-cache'
-import { withoutReserve } from '../../lib/lru-bound.ts'
+import { type Followed, withoutReserve } from '../../lib/index.ts'
 import { Agent } from 'undici'
 import { z } from 'zod'
-import type { Followed } from '../../lib/fs/follow-files.ts'
-import type { SocketOpener } from '../../lib/outbound/socket-opener.ts'
-import { createUndiciConnector } from '../../lib/outbound/undici-connector.ts'
+import { createUndiciConnector, type SocketOpener } from '../../outbound/index.ts'
 import {
   type Claims,
   clockSkewSeconds,

@@ -1,7 +1,7 @@
 import type { ClaimPath } from '../../config/index.ts'
 import type { Principal } from '../principal.ts'
 import { AuthenticationError } from '../authentication-error.ts'
-import { isObject } from '../../lib/json/json-values.ts'
+import { isObject } from '../../lib/index.ts'
 
 const maxNameLength = 2048
 // Control characters, line separators and lone surrogates: never part of a name, and misleading in output.

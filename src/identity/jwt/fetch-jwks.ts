@@ -1,8 +1,7 @@
 import { request, type Dispatcher } from 'undici'
 import { z } from 'zod'
 import { trustworthyUrlSchema } from '../../settings/index.ts'
-import { describeRedirect } from '../../lib/http/describe-redirect.ts'
-import { readBounded } from '../../lib/http/read-bounded.ts'
+import { describeRedirect, readBounded } from '../../lib/index.ts'
 
 const maxBytes = 512 * 1024
 

@@ -1,7 +1,7 @@
 import { createPublicKey } from 'node:crypto'
 import { createLocalJWKSet, type JWK, type LocalJWKSet } from 'jose'
 import type { ReportEvent } from '../identity-event.ts'
-import { getMembers, isObject } from '../../lib/json/json-values.ts'
+import { getMembers, isObject } from '../../lib/index.ts'
 
 export interface Jwks {
   /** Returns the keys; undefined if there are none yet or they are too old to be trusted. */

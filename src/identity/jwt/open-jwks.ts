@@ -1,13 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import { Agent } from 'undici'
-import type { Outbound } from '../../lib/outbound/outbound.ts'
-import { createUndiciConnector } from '../../lib/outbound/undici-connector.ts'
+import { createUndiciConnector, type Outbound } from '../../outbound/index.ts'
 import type { ReportEvent } from '../identity-event.ts'
 import type { TokenIssuer } from '../../config/index.ts'
 import { parseJwks, reportChange, type Jwks, type JwksSnapshot } from './jwks.ts'
 import { createDiscoveryFetcher, createUrlFetcher, type FetchJwks } from './fetch-jwks.ts'
 import { defaultJwksTiming, openRemoteJwks, type JwksTiming } from './remote-jwks.ts'
-import { fileStamp, followFiles } from '../../lib/fs/follow-files.ts'
+import { fileStamp, followFiles } from '../../lib/index.ts'
 
 export interface JwksOptions {
   readonly reloadIntervalMs: number

@@ -1,5 +1,5 @@
 import { AuthenticationError } from '../authentication-error.ts'
-import { isObject } from '../../lib/json/json-values.ts'
+import { isObject } from '../../lib/index.ts'
 
 const jsonTokens = /"(?:[^"\\]|\\.)*"|[{}[\],:]/g
 

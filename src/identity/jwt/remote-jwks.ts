@@ -1,4 +1,4 @@
-import { Backoff } from '../../lib/async/backoff.ts'
+import { Backoff } from '../../lib/index.ts'
 import type { ReportEvent } from '../identity-event.ts'
 import type { FetchJwks } from './fetch-jwks.ts'
 import { parseJwks, reportChange, type Jwks, type JwksStatus, type JwksSnapshot } from './jwks.ts'

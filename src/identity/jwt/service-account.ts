@@ -1,11 +1,7 @@
 import { z } from 'zod'
 import type { TokenCaller, Claims } from './claims.ts'
 import { assertIssuer, type FetchJwks } from './fetch-jwks.ts'
-import {
-  createKubernetesClient,
-  inCluster,
-  type ClusterAccess,
-} from '../../lib/kubernetes/kubernetes-client.ts'
+import { type ClusterAccess, createKubernetesClient, inCluster } from '../../kubernetes/index.ts'
 import type { TokenIssuer } from '../../config/index.ts'
 import { AuthenticationError } from '../authentication-error.ts'
 

@@ -1,5 +1,4 @@
-import { CatalogError } from '../../catalog-api/catalog-error.ts'
-import { getOperation, operationNames, type Operation } from '../../catalog-api/operations.ts'
+import { CatalogError, getOperation, type Operation, operationNames } from '../../catalog-api/index.ts'
 import type { CapacityHolder } from './fair-capacity.ts'
 import { getPoolName, getShedClass, type PoolName, type ShedClass, shedClasses } from './shed-class.ts'
 

@@ -1,4 +1,4 @@
-import type { Operation } from '../../catalog-api/operations.ts'
+import type { Operation } from '../../catalog-api/index.ts'
 
 /** In the order of shedding. */
 export const shedClasses = ['bulk', 'data', 'listing'] as const

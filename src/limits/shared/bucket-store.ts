@@ -1,10 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { SharedLimitsSettings } from '../../config/index.ts'
-import { withTimeout } from '../../lib/async/with-timeout.ts'
-import { readSecret } from '../../lib/fs/read-secret.ts'
-import { hasErrorCode } from '../../lib/fs/system-error.ts'
-import type { Outbound } from '../../lib/outbound/outbound.ts'
-import { readTlsFiles } from '../../lib/tls/certificates.ts'
+import { hasErrorCode, readSecret, readTlsFiles, withTimeout } from '../../lib/index.ts'
+import type { Outbound } from '../../outbound/index.ts'
 import type { Charge } from './shared-buckets.ts'
 
 /**

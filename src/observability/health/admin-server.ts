@@ -3,7 +3,7 @@ import fastify, { type FastifyInstance } from 'fastify'
 import type { Registry } from 'prom-client'
 import { renderMetrics } from '../metrics/render-metrics.ts'
 import type { Readiness } from './readiness.ts'
-import { parseHostName } from '../../lib/http/host-name.ts'
+import { parseHostName } from '../../lib/index.ts'
 
 interface AdminAccess {
   /** Listen address. */

@@ -1,7 +1,7 @@
 import { pino, type Logger } from 'pino'
-import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
+import { formatIdentifierText } from '../../catalog-api/index.ts'
 import type { LogSettings } from '../../config/index.ts'
-import { currentTimestamp } from '../../lib/time.ts'
+import { currentTimestamp } from '../../lib/index.ts'
 import { openLineWriter } from './line-writer.ts'
 
 export type { Logger }

@@ -1,5 +1,5 @@
 import { write, writeSync } from 'node:fs'
-import { hasErrorCode } from '../../lib/fs/system-error.ts'
+import { hasErrorCode } from '../../lib/index.ts'
 
 export interface LineWriter {
   /** Never blocks and never throws. */

@@ -1,9 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { HrTime } from '@opentelemetry/api'
 import type { ReadableSpan, SpanProcessor } from '@opentelemetry/sdk-trace'
-import { Backoff } from '../../lib/async/backoff.ts'
-import { PostRefused } from '../../lib/outbound/http-poster.ts'
-import { type OtlpClient, toOtlpAttributes } from '../../lib/outbound/otlp-client.ts'
+import { Backoff } from '../../lib/index.ts'
+import { type OtlpClient, PostRefused, toOtlpAttributes } from '../../outbound/index.ts'
 
 /** Receives what became of spans. Must not throw. */
 export interface SpanObserver {

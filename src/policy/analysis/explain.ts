@@ -1,6 +1,5 @@
-import { getOperation, isOperationName } from '../../catalog-api/operations.ts'
-import type { Permission } from '../../catalog-api/permissions.ts'
-import { groupBy } from '../../lib/group-by.ts'
+import { getOperation, isOperationName, type Permission } from '../../catalog-api/index.ts'
+import { groupBy } from '../../lib/index.ts'
 import { conditionFacts, type AuthorizationRequest } from '../conditions/authorization-request.ts'
 import { describeConditionError } from '../conditions/condition-errors.ts'
 import { factsAvailableFor } from '../conditions/permission-facts.ts'

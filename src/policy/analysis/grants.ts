@@ -1,6 +1,5 @@
 import type { Principal } from '../../identity/index.ts'
-import type { Identifier } from '../../catalog-api/identifiers.ts'
-import type { Permission } from '../../catalog-api/permissions.ts'
+import type { Identifier, Permission } from '../../catalog-api/index.ts'
 import { matchesAny } from '../conditions/name-pattern.ts'
 import { createRuleReference, type LocatedRule } from '../engine/compiled-rule.ts'
 import type { RestrictionStep } from '../engine/evaluate.ts'

@@ -1,4 +1,4 @@
-import type { Identifier } from '../../catalog-api/identifiers.ts'
+import type { Identifier } from '../../catalog-api/index.ts'
 import { createNameMatcher, sampleName } from '../conditions/name-pattern.ts'
 import type { PolicyRule } from '../language/policy-document.ts'
 import type { PolicySet } from '../policy-set.ts'

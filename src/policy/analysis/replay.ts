@@ -1,13 +1,15 @@
-import { isWithin, type Identifier } from '../../catalog-api/identifiers.ts'
 import {
+  type AnyOperationName,
   findOperation,
   getOperation,
+  getRequirements,
+  type Identifier,
   isOperationName,
-  type AnyOperationName,
+  isWithin,
+  mayRequireOtherObjects,
   type Operation,
-} from '../../catalog-api/operations.ts'
-import type { Permission } from '../../catalog-api/permissions.ts'
-import { getRequirements, mayRequireOtherObjects } from '../../catalog-api/requirements.ts'
+  type Permission,
+} from '../../catalog-api/index.ts'
 import { anonymousPrincipal } from '../../identity/index.ts'
 import type { ConditionInput } from '../conditions/authorization-request.ts'
 import {

@@ -1,4 +1,4 @@
-import type { Identifier } from '../../catalog-api/identifiers.ts'
+import type { Identifier } from '../../catalog-api/index.ts'
 import { createRuleReference, type LocatedRule } from '../engine/compiled-rule.ts'
 import type { RuleReference } from '../engine/decision.ts'
 import { outcomeApplies, type RestrictionStep, type RuleAbout, type Step } from '../engine/evaluate.ts'

@@ -1,8 +1,6 @@
 import type { Principal } from '../../identity/index.ts'
-import type { Identifier } from '../../catalog-api/identifiers.ts'
-import type { ObjectKind } from '../../catalog-api/operations.ts'
-import type { Permission } from '../../catalog-api/permissions.ts'
-import { getKeys } from '../../lib/get-keys.ts'
+import type { Identifier, ObjectKind, Permission } from '../../catalog-api/index.ts'
+import { getKeys } from '../../lib/index.ts'
 import type { ObjectTags } from '../tags/object-tags.ts'
 import type { Fact } from './fact.ts'
 

@@ -1,6 +1,10 @@
-import type { FactName } from '../../catalog-api/facts.ts'
-import { getOperation, operationNames, type OperationName } from '../../catalog-api/operations.ts'
-import type { Permission } from '../../catalog-api/permissions.ts'
+import {
+  type FactName,
+  getOperation,
+  type OperationName,
+  operationNames,
+  type Permission,
+} from '../../catalog-api/index.ts'
 import type { ConditionFact, ConditionInput } from './authorization-request.ts'
 import type { Condition, RequirementData } from './condition.ts'
 import { factValue, known } from './fact.ts'

@@ -1,5 +1,5 @@
 import { EvaluationError, ParseError, TypeError as CelTypeError } from '@marcbachmann/cel-js'
-import { suggestSimilar } from '../../lib/suggest-similar.ts'
+import { suggestSimilar } from '../../lib/index.ts'
 import { conditionTypes, conditionVariables } from './condition-variables.ts'
 
 /** A text that is no condition. The message continues `the condition`. */

@@ -1,5 +1,4 @@
-import { isInAddressRange, validateAddressRange } from '../../lib/net/addresses.ts'
-import { validateTimestamp } from '../../lib/time.ts'
+import { isInAddressRange, validateAddressRange, validateTimestamp } from '../../lib/index.ts'
 import { createNameMatcher } from './name-pattern.ts'
 import { isUnderFolder, validateFolder } from './storage-path.ts'
 import {

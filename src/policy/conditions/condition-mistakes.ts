@@ -1,6 +1,6 @@
 import { ParseError, type ASTNode } from '@marcbachmann/cel-js'
-import type { Permission } from '../../catalog-api/permissions.ts'
-import { validateTimestamp } from '../../lib/time.ts'
+import type { Permission } from '../../catalog-api/index.ts'
+import { validateTimestamp } from '../../lib/index.ts'
 import { childNodes, listNodes, parseCondition, readCall, readText } from './condition.ts'
 import { factsStatedFor, listWords } from './permission-facts.ts'
 import { describeRegularExpression } from './name-pattern.ts'

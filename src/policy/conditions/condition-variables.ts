@@ -1,5 +1,5 @@
 import type { Principal } from '../../identity/index.ts'
-import { unknownAddress } from '../../lib/net/addresses.ts'
+import { unknownAddress } from '../../lib/index.ts'
 import { readTags } from '../tags/object-tags.ts'
 import { factValue, known } from './fact.ts'
 import { conditionFacts, noFacts, type ConditionFact, type ConditionInput } from './authorization-request.ts'

@@ -1,7 +1,6 @@
 import { Environment, ParseError, type ASTNode } from '@marcbachmann/cel-js'
 import { LRUCache } from 'lru-cache'
-import { getMembers } from '../../lib/json/json-values.ts'
-import { suggestSimilar } from '../../lib/suggest-similar.ts'
+import { getMembers, suggestSimilar } from '../../lib/index.ts'
 import { conditionFacts, type ConditionFact, type ConditionInput } from './authorization-request.ts'
 import { ConditionError, readLibraryError } from './condition-errors.ts'
 import { allowedFunctions, conditionFunctions, getReplacement, loopFunctions } from './condition-functions.ts'

@@ -1,20 +1,21 @@
 import {
   canonicalizeBranch,
   canonicalizeWord,
+  extraPermissions,
   type FactName,
-  type StatedFacts,
-} from '../../catalog-api/facts.ts'
-import type { Identifier } from '../../catalog-api/identifiers.ts'
-import {
   getOperation,
+  getRequirements,
+  type Identifier,
+  isExtraOperationName,
   isOperationName,
-  operationNames,
   type Operation,
   type OperationName,
-} from '../../catalog-api/operations.ts'
-import { extraPermissions, isExtraOperationName, type Permission } from '../../catalog-api/permissions.ts'
-import { getRequirements, type Requirement } from '../../catalog-api/requirements.ts'
-import { groupBy } from '../../lib/group-by.ts'
+  operationNames,
+  type Permission,
+  type Requirement,
+  type StatedFacts,
+} from '../../catalog-api/index.ts'
+import { groupBy } from '../../lib/index.ts'
 import {
   conditionFacts,
   isConditionFact,

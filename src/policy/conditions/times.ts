@@ -1,6 +1,5 @@
 import { Environment } from '@marcbachmann/cel-js'
-import { suggestSimilar } from '../../lib/suggest-similar.ts'
-import { parseTimestamp, validateTimestamp } from '../../lib/time.ts'
+import { parseTimestamp, suggestSimilar, validateTimestamp } from '../../lib/index.ts'
 
 /**
  * Fields of a time, by the name of their function. Each takes a date whose UTC fields are the local time; months, days of

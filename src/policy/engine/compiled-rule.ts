@@ -1,4 +1,4 @@
-import type { Permission } from '../../catalog-api/permissions.ts'
+import type { Permission } from '../../catalog-api/index.ts'
 import { createNameMatcher, type NameMatcher } from '../conditions/name-pattern.ts'
 import type { PolicyDocument, PolicyRule } from '../language/policy-document.ts'
 import type { Decision, RuleReference } from './decision.ts'

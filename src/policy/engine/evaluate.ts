@@ -1,4 +1,4 @@
-import type { Permission } from '../../catalog-api/permissions.ts'
+import type { Permission } from '../../catalog-api/index.ts'
 import type { AuthorizationRequest, ConditionInput } from '../conditions/authorization-request.ts'
 import type { Condition } from '../conditions/condition.ts'
 import { MissingFactError } from '../conditions/fact.ts'

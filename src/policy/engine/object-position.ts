@@ -1,7 +1,14 @@
-import type { Identifier } from '../../catalog-api/identifiers.ts'
-import { getNamespaceDepth, isInNamespace } from '../../catalog-api/requirements.ts'
-import { type ObjectKind, getOperation, isOperationName } from '../../catalog-api/operations.ts'
-import { type Permission, extraPermissions, isEffectPermission } from '../../catalog-api/permissions.ts'
+import {
+  extraPermissions,
+  getNamespaceDepth,
+  getOperation,
+  type Identifier,
+  isEffectPermission,
+  isInNamespace,
+  isOperationName,
+  type ObjectKind,
+  type Permission,
+} from '../../catalog-api/index.ts'
 
 /** The namespace of an object, and its name in it; undefined for a namespace. */
 export interface ObjectPosition {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { Steps } from '../../lib/async/run-in-slices.ts'
-import { isExtraOperationName, permissionNames, type Permission } from '../../catalog-api/permissions.ts'
+import type { Steps } from '../../lib/index.ts'
+import { isExtraOperationName, type Permission, permissionNames } from '../../catalog-api/index.ts'
 import type { DeclaredTags } from '../tags/object-tags.ts'
 import type { NamedSubjects, PolicyDocument, PolicyRule } from '../language/policy-document.ts'
 

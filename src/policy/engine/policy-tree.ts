@@ -1,5 +1,4 @@
-import type { Identifier } from '../../catalog-api/identifiers.ts'
-import type { Permission } from '../../catalog-api/permissions.ts'
+import type { Identifier, Permission } from '../../catalog-api/index.ts'
 import type { PolicyDocument } from '../language/policy-document.ts'
 import { inheritTags, listTags, noTags, type ObjectTags } from '../tags/object-tags.ts'
 import type { CompiledRule } from './compiled-rule.ts'

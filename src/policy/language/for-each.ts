@@ -1,4 +1,4 @@
-import { groupBy } from '../../lib/group-by.ts'
+import { groupBy } from '../../lib/index.ts'
 
 /** What tells the documents of a policy with `forEach` apart: one of its values, in place of `{variable}`. */
 export interface PolicyInstance {

@@ -1,6 +1,5 @@
 import type { ParsedNode } from 'yaml'
-import { runAtOnce, type Steps } from '../../lib/async/run-in-slices.ts'
-import { getMembers, isObject } from '../../lib/json/json-values.ts'
+import { getMembers, isObject, runAtOnce, type Steps } from '../../lib/index.ts'
 import type { DecisionTest } from '../testing/decision-test.ts'
 import { DocumentReader, type YamlFile } from './document-reader.ts'
 import {

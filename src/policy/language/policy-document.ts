@@ -1,5 +1,4 @@
-import type { Identifier } from '../../catalog-api/identifiers.ts'
-import type { Permission } from '../../catalog-api/permissions.ts'
+import type { Identifier, Permission } from '../../catalog-api/index.ts'
 import type { Condition } from '../conditions/condition.ts'
 import type { WrittenRestriction } from '../restrictions/restriction.ts'
 import type { DeclaredTags } from '../tags/object-tags.ts'

@@ -1,15 +1,17 @@
 import { LRUCache } from 'lru-cache'
-import { defaultDelimiter } from '../../catalog-api/identifiers.ts'
-import { getOperation, operationNames, type Operation } from '../../catalog-api/operations.ts'
 import {
   createPermissionTable,
+  defaultDelimiter,
+  getNameSpace,
+  getOperation,
   isExtraOperationName,
+  type Operation,
+  operationNames,
+  type Permission,
   permissionGroups,
   permissionNames,
-  type Permission,
   type PermissionTable,
-} from '../../catalog-api/permissions.ts'
-import { getNameSpace } from '../../catalog-api/requirements.ts'
+} from '../../catalog-api/index.ts'
 
 /** What policies may contain besides the catalog API, according to the settings of a gateway. */
 export interface VocabularyOptions {

@@ -1,5 +1,5 @@
 import { Composer, CST, isScalar, LineCounter, type ParsedNode } from 'yaml'
-import { parseYamlTokens } from '../../lib/yaml/yaml-tokens.ts'
+import { parseYamlTokens } from '../../settings/index.ts'
 
 /** Line and column, both from 1. */
 export interface Position {

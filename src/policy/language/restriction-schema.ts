@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { getOperation, operationNames } from '../../catalog-api/operations.ts'
-import { getMembers, isObject } from '../../lib/json/json-values.ts'
+import { getOperation, operationNames } from '../../catalog-api/index.ts'
+import { getMembers, isObject } from '../../lib/index.ts'
 import { unknown } from '../conditions/fact.ts'
 import { columnTypes, type FilterExpression } from '../restrictions/filter-expression.ts'
 import { FilterError } from '../restrictions/filter-tokens.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { Permission } from '../../catalog-api/permissions.ts'
-import { parseTimestamp } from '../../lib/time.ts'
+import type { Permission } from '../../catalog-api/index.ts'
+import { parseTimestamp } from '../../lib/index.ts'
 import { createRequirement } from '../conditions/commit-requirements.ts'
 import type { ConditionError } from '../conditions/condition-errors.ts'
 import { compileCondition, isConditionError, type Condition } from '../conditions/condition.ts'

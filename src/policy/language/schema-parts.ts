@@ -1,11 +1,16 @@
 import { z } from 'zod'
-import { CatalogError } from '../../catalog-api/catalog-error.ts'
-import { extraOperationNamePattern } from '../../catalog-api/extra-operation.ts'
-import { describeJoinedName, formatNameList, splitNames } from '../../catalog-api/identifier-text.ts'
-import { assertIdentifier, assertName } from '../../catalog-api/identifiers.ts'
-import { permissionGroups, permissionNames } from '../../catalog-api/permissions.ts'
-import { validateTimestamp } from '../../lib/time.ts'
-import { suggestSimilar } from '../../lib/suggest-similar.ts'
+import {
+  assertIdentifier,
+  assertName,
+  CatalogError,
+  describeJoinedName,
+  extraOperationNamePattern,
+  formatNameList,
+  permissionGroups,
+  permissionNames,
+  splitNames,
+} from '../../catalog-api/index.ts'
+import { suggestSimilar, validateTimestamp } from '../../lib/index.ts'
 import { describeRegularExpression } from '../conditions/name-pattern.ts'
 import { describePlaceholder } from './for-each.ts'
 import type { PolicyVocabulary } from './policy-vocabulary.ts'

@@ -1,13 +1,14 @@
 import {
   canonicalizeBranch,
   canonicalizeWord,
+  type Identifier,
   omitUndefinedFacts,
+  type Permission,
+  permissionNames,
   type StatedFacts,
-} from '../../catalog-api/facts.ts'
-import type { Identifier } from '../../catalog-api/identifiers.ts'
-import { permissionNames, type Permission } from '../../catalog-api/permissions.ts'
+} from '../../catalog-api/index.ts'
 import { anonymousPrincipal, type Principal } from '../../identity/index.ts'
-import { parseTimestamp } from '../../lib/time.ts'
+import { parseTimestamp } from '../../lib/index.ts'
 import {
   conditionFacts,
   type AuthorizationRequest,

@@ -1,4 +1,4 @@
-import { getKeys } from '../../lib/get-keys.ts'
+import { getKeys } from '../../lib/index.ts'
 
 /**
  * What a restriction says that a column holds, with the literals that such a column may be compared with. With any other

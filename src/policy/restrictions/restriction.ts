@@ -1,5 +1,5 @@
 import type { Principal } from '../../identity/index.ts'
-import { groupBy } from '../../lib/group-by.ts'
+import { groupBy } from '../../lib/index.ts'
 import type { RuleReference } from '../engine/decision.ts'
 import {
   printFilter,

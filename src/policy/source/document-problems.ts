@@ -1,5 +1,4 @@
-import type { Steps } from '../../lib/async/run-in-slices.ts'
-import { suggestSimilar } from '../../lib/suggest-similar.ts'
+import { type Steps, suggestSimilar } from '../../lib/index.ts'
 import { matchesAny } from '../conditions/name-pattern.ts'
 import { PolicyTree } from '../engine/policy-tree.ts'
 import type { ParsedPolicies } from '../language/parse-policies.ts'

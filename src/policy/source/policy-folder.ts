@@ -3,7 +3,7 @@ import { readdir, realpath } from 'node:fs/promises'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { isWithin } from '../../lib/fs/is-within.ts'
+import { isWithin } from '../../lib/index.ts'
 import { PolicyError } from '../language/policy-error.ts'
 
 /** Take half the time of those of `node:fs/promises`. */

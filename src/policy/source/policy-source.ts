@@ -1,5 +1,4 @@
-import { runAtOnce, runInSlices } from '../../lib/async/run-in-slices.ts'
-import { followFiles, type FollowedFiles } from '../../lib/fs/follow-files.ts'
+import { type FollowedFiles, followFiles, runAtOnce, runInSlices } from '../../lib/index.ts'
 import type { PolicyDocument } from '../language/policy-document.ts'
 import { PolicyError } from '../language/policy-error.ts'
 import { builtInVocabulary, type PolicyVocabulary } from '../language/policy-vocabulary.ts'

@@ -1,4 +1,4 @@
-import type { Permission } from '../../catalog-api/permissions.ts'
+import type { Permission } from '../../catalog-api/index.ts'
 import type { RuleReference } from '../engine/decision.ts'
 import type { AuthorizationRequest } from '../conditions/authorization-request.ts'
 import type { PolicySet } from '../policy-set.ts'

@@ -1,11 +1,11 @@
 import {
   getOperation,
-  operationNames,
+  type Identifier,
   type ObjectKind,
   type OperationName,
-} from '../../catalog-api/operations.ts'
-import type { Identifier } from '../../catalog-api/identifiers.ts'
-import type { Permission } from '../../catalog-api/permissions.ts'
+  operationNames,
+  type Permission,
+} from '../../catalog-api/index.ts'
 import {
   noFacts,
   type AuthorizationRequest,

@@ -1,12 +1,12 @@
 import {
+  getNamespaceDepth,
   getOperation,
+  type Identifier,
   isOperationName,
-  operationNames,
   type ObjectKind,
-} from '../../catalog-api/operations.ts'
-import type { Identifier } from '../../catalog-api/identifiers.ts'
-import type { Permission } from '../../catalog-api/permissions.ts'
-import { getNamespaceDepth } from '../../catalog-api/requirements.ts'
+  operationNames,
+  type Permission,
+} from '../../catalog-api/index.ts'
 import type { Principal } from '../../identity/index.ts'
 import type {
   AuthorizationRequest,

@@ -6,7 +6,7 @@ import type { TlsSettings } from '../../../src/config/listen-settings.ts'
 import { readServerCertificates, readPemFile } from '../../../src/lib/tls/certificates.ts'
 import { readUpstreamOptions } from '../../../src/gateway/upstream/upstreams.ts'
 import { upstreamSchema } from '../../../src/config/upstream/upstream-settings.ts'
-import { directOutbound } from '../../../src/lib/outbound/outbound.ts'
+import { directOutbound } from '../../../src/outbound/outbound.ts'
 import { readOnce } from '../../../src/lib/fs/follow-files.ts'
 import { hasOpenssl, makeAuthority, type TestAuthority } from '../../identity/mtls/test-certificates.ts'
 

@@ -9,7 +9,7 @@ import {
   type Sinks,
 } from '../../../src/audit/sinks/open-sinks.ts'
 import { sinksSchema } from '../../../src/config/audit-settings.ts'
-import { directOutbound } from '../../../src/lib/outbound/outbound.ts'
+import { directOutbound } from '../../../src/outbound/outbound.ts'
 import { logOptions, segmentsOf } from '../audit-fixtures.ts'
 
 export interface LogWithSinks {

@@ -3,7 +3,7 @@ import { writeSync } from 'node:fs'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
 import { openSinks } from '../../../src/audit/sinks/open-sinks.ts'
 import { sinksSchema } from '../../../src/config/audit-settings.ts'
-import { directOutbound } from '../../../src/lib/outbound/outbound.ts'
+import { directOutbound } from '../../../src/outbound/outbound.ts'
 import { anIntent, committed } from '../intent-fixtures.ts'
 
 const [folder = '', settings = '', tuning = ''] = process.argv.slice(2)

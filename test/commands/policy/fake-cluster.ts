@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { onTestFinished, vi } from 'vitest'
-import type { KubernetesObject } from '../../../src/lib/kubernetes/kubernetes-client.ts'
+import type { KubernetesObject } from '../../../src/kubernetes/kubernetes-client.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 /** Puts a kubectl that runs this shell script first in the PATH, for one test. */

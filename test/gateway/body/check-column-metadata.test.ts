@@ -16,7 +16,7 @@ import {
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { checkSchemaMetadata } from '../../../src/gateway/body/written-metadata.ts'
-import { readSchemaStream } from '../../../src/lib/arrow/schema.ts'
+import { readSchemaStream } from '../../../src/arrow/schema.ts'
 import { schemaStream } from '../../support/arrow-upload.ts'
 import { isThorough } from '../../support/thorough.ts'
 

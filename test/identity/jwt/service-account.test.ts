@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, it } from 'vitest'
 import { kubernetesSchema } from '../../../src/config/identity-settings.ts'
-import type { ClusterAccess } from '../../../src/lib/kubernetes/kubernetes-client.ts'
+import type { ClusterAccess } from '../../../src/kubernetes/kubernetes-client.ts'
 import { authenticateBearer, openAuthenticator, captureReason } from '../test-authenticator.ts'
 import {
   hasOpenssl,

@@ -1,9 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import {
-  createKubernetesClient,
-  type KubernetesClient,
-} from '../../../src/lib/kubernetes/kubernetes-client.ts'
+import { createKubernetesClient, type KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts'
 import { startApiServer, type ApiServer } from '../support/start-api-server.ts'
 import { eventually } from '../../support/eventually.ts'
 

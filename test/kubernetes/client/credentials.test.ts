@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
-import { createKubernetesClient } from '../../../src/lib/kubernetes/kubernetes-client.ts'
+import { createKubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts'
 import { startApiServerWithThings, thingsPath, type ApiServerWithThings } from './api-server-with-things.ts'
 
 let server: ApiServerWithThings

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest'
-import type { KubernetesError, KubernetesObject } from '../../../src/lib/kubernetes/kubernetes-client.ts'
-import { watchResources } from '../../../src/lib/kubernetes/watch-resources.ts'
+import type { KubernetesError, KubernetesObject } from '../../../src/kubernetes/kubernetes-client.ts'
+import { watchResources } from '../../../src/kubernetes/watch-resources.ts'
 import {
   createThing,
   startApiServerWithThings,

@@ -9,8 +9,8 @@ import { Type } from 'apache-arrow/fb/type'
 import { Utf8 } from 'apache-arrow/fb/utf8'
 import { Builder } from 'flatbuffers'
 import { expect, it } from 'vitest'
-import { readMessage } from '../../../src/lib/arrow/messages.ts'
-import { readSchema } from '../../../src/lib/arrow/schema.ts'
+import { readMessage } from '../../../src/arrow/messages.ts'
+import { readSchema } from '../../../src/arrow/schema.ts'
 
 /** The offset of the vector of fields in the vtable of a schema. */
 const fieldsSlot = 6

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createKubernetesClient } from '../../../src/lib/kubernetes/kubernetes-client.ts'
+import { createKubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts'
 import { eventually } from '../../support/eventually.ts'
 import { freePort } from '../../support/free-port.ts'
 import { sendStatus, startScriptedApiServer, type Script } from './scripted-api-server.ts'

@@ -5,10 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { onTestFinished } from 'vitest'
-import {
-  createKubernetesClient,
-  type KubernetesClient,
-} from '../../../src/lib/kubernetes/kubernetes-client.ts'
+import { createKubernetesClient, type KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 export interface ReceivedRequest {

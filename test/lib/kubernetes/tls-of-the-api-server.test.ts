@@ -4,7 +4,7 @@ import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { createKubernetesClient } from '../../../src/lib/kubernetes/kubernetes-client.ts'
+import { createKubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts'
 import { hasOpenssl, makeAuthority } from '../../identity/mtls/test-certificates.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 

@@ -1,10 +1,10 @@
 import { onTestFinished } from 'vitest'
-import type { KubernetesError } from '../../../src/lib/kubernetes/kubernetes-client.ts'
+import type { KubernetesError } from '../../../src/kubernetes/kubernetes-client.ts'
 import {
   watchResources,
   type WatchResourcesOptions,
   type WatchTiming,
-} from '../../../src/lib/kubernetes/watch-resources.ts'
+} from '../../../src/kubernetes/watch-resources.ts'
 import { startScriptedApiServer, type Script } from './scripted-api-server.ts'
 
 const thingsPath = '/apis/example.com/v1/namespaces/team-a/things'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createProxyFinder, type OutboundTarget, parseNoProxy } from '../../../src/lib/outbound/proxies.ts'
+import { createProxyFinder, type OutboundTarget, parseNoProxy } from '../../../src/outbound/proxies.ts'
 
 const proxy = 'http://proxy.example:3128'
 

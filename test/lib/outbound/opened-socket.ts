@@ -3,9 +3,9 @@ import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
 import { onTestFinished } from 'vitest'
 import { readOnce, fixed } from '../../../src/lib/fs/follow-files.ts'
-import type { OutboundTarget } from '../../../src/lib/outbound/proxies.ts'
-import { openOutbound, type OutboundSettings } from '../../../src/lib/outbound/outbound.ts'
-import { createSocketOpener, openWithin } from '../../../src/lib/outbound/socket-opener.ts'
+import type { OutboundTarget } from '../../../src/outbound/proxies.ts'
+import { openOutbound, type OutboundSettings } from '../../../src/outbound/outbound.ts'
+import { createSocketOpener, openWithin } from '../../../src/outbound/socket-opener.ts'
 import type { TlsMaterial } from '../../../src/lib/tls/certificates.ts'
 
 interface OpenOptions {

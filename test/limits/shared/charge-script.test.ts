@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { directOutbound } from '../../../src/lib/outbound/outbound.ts'
+import { directOutbound } from '../../../src/outbound/outbound.ts'
 import { openBucketStore } from '../../../src/limits/shared/bucket-store.ts'
 import { sharedLimitsSchema } from '../../../src/config/caller-limit-settings.ts'
 import { isWithoutRedis, startRedis } from './running-redis.ts'

@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { directOutbound } from '../../../src/lib/outbound/outbound.ts'
+import { directOutbound } from '../../../src/outbound/outbound.ts'
 import type { BucketSettings } from '../../../src/limits/token-buckets.ts'
 import { openSharedLimits } from '../../../src/limits/shared/shared-limits.ts'
 import { sharedLimitsSchema } from '../../../src/config/caller-limit-settings.ts'

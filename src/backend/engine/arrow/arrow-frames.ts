@@ -6,7 +6,7 @@ import {
   prefixLength,
   readMessage,
   readSchema,
-} from 'catalog-gateway/lib'
+} from 'catalog-gateway/arrow'
 
 /** One message of an Arrow IPC stream or file: its metadata and the undecoded bytes of its body. */
 export type Frame = ArrowMessage & {

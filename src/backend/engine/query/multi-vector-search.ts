@@ -1,6 +1,6 @@
 import { Type } from 'apache-arrow/fb/type'
 import type { TableQuery } from '../../schemas/query.ts'
-import { type ArrowField, type ArrowSchema, readSchema } from 'catalog-gateway/lib'
+import { type ArrowField, type ArrowSchema, readSchema } from 'catalog-gateway/arrow'
 import { readFileSchema, readFrames } from '../arrow/arrow-frames.ts'
 import type { NativeTable, NativeTextQueries } from '../native/native-module.ts'
 import { findField } from '../schema/fields.ts'

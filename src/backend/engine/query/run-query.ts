@@ -1,7 +1,7 @@
 import { tableFromIPC, type Uint64 } from 'apache-arrow'
 import { Type } from 'apache-arrow/fb/type'
 import type { TableQuery } from '../../schemas/query.ts'
-import type { ArrowField, ArrowSchema } from 'catalog-gateway/lib'
+import type { ArrowField, ArrowSchema } from 'catalog-gateway/arrow'
 import { readFrames } from '../arrow/arrow-frames.ts'
 import type { NativeScan, NativeTable, NativeTextQueries } from '../native/native-module.ts'
 import { parenthesizeExpression } from '../sql/expressions.ts'

@@ -1,6 +1,6 @@
 import { Type } from 'apache-arrow/fb/type'
 import { CatalogError, quoteForMessage } from 'catalog-gateway/catalog-api'
-import type { ArrowField, ArrowSchema } from 'catalog-gateway/lib'
+import type { ArrowField, ArrowSchema } from 'catalog-gateway/arrow'
 
 /** A name, or a name in backticks with embedded backticks doubled. */
 const segment = /(?:`((?:[^`]|``)*)`|([^.`]+))(?:\.|$)/gy

@@ -7,7 +7,7 @@ import {
   type JsonArrowField,
   type JsonArrowSchema,
 } from '../../schemas/json-arrow-schema.ts'
-import type { ArrowField, ArrowSchema, ArrowType } from 'catalog-gateway/lib'
+import type { ArrowField, ArrowSchema, ArrowType } from 'catalog-gateway/arrow'
 
 /** `namespace`: names of the API (`utf8`), without units. `lance`: names of the remote client (`timestamp:us:UTC`). */
 export type SchemaDialect = 'namespace' | 'lance'

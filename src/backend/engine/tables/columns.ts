@@ -1,7 +1,7 @@
 import { CatalogError, invalidInput, quoteForMessage } from 'catalog-gateway/catalog-api'
 import { columnName } from '../../schemas/columns.ts'
 import { type RequestOf } from '../../schemas/operation-schemas.ts'
-import { readSchemaStream } from 'catalog-gateway/lib'
+import { readSchemaStream } from 'catalog-gateway/arrow'
 import { streamToFile } from '../arrow/arrow-file.ts'
 import { malformedArrowError, readFileSchema } from '../arrow/arrow-frames.ts'
 import { type TablePoint, openTable, type EngineContext, changeTable } from '../native/open-table.ts'

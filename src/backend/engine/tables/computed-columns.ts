@@ -2,7 +2,7 @@ import { DataType, Field, Schema, Table, tableFromIPC, tableToIPC } from 'apache
 import { Type } from 'apache-arrow/fb/type'
 import { CatalogError, invalidInput, quoteForMessage } from 'catalog-gateway/catalog-api'
 import { type RequestOf } from '../../schemas/operation-schemas.ts'
-import { type ArrowField, type ArrowSchema, readSchema } from 'catalog-gateway/lib'
+import { type ArrowField, type ArrowSchema, readSchema } from 'catalog-gateway/arrow'
 import { readFileSchema, readFrames, readWithin } from '../arrow/arrow-frames.ts'
 import type { NativeTable } from '../native/native-module.ts'
 import { findField, readColumnName } from '../schema/fields.ts'

@@ -1,6 +1,6 @@
 import { connectNamespace } from '@lancedb/lancedb'
 import { expect, onTestFinished, it, vi } from 'vitest'
-import { directOutbound } from '../../../lib/outbound/outbound.ts'
+import { directOutbound } from '../../../outbound/outbound.ts'
 import { openManifestStore } from '../../engine/manifest/manifest-store.ts'
 import { openStorage } from '../../storage/open-storage.ts'
 import { backendSettings } from '../support/backend-settings.ts'

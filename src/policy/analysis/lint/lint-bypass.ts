@@ -1,8 +1,16 @@
-import { isSameIdentifier, isWithin, type Identifier } from '../../../catalog-api/identifiers.ts'
-import { getOperation, isOperationName } from '../../../catalog-api/operations.ts'
-import { changePermissions, permissionNames, type Permission } from '../../../catalog-api/permissions.ts'
-import { destinationPermission, isInNamespace } from '../../../catalog-api/requirements.ts'
-import { groupBy } from '../../../lib/group-by.ts'
+import {
+  changePermissions,
+  destinationPermission,
+  getOperation,
+  type Identifier,
+  isInNamespace,
+  isOperationName,
+  isSameIdentifier,
+  isWithin,
+  type Permission,
+  permissionNames,
+} from '../../../catalog-api/index.ts'
+import { groupBy } from '../../../lib/index.ts'
 import type { OperationFacts } from '../../conditions/authorization-request.ts'
 import type { Condition } from '../../conditions/condition.ts'
 import { unknown } from '../../conditions/fact.ts'

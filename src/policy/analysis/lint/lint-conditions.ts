@@ -1,4 +1,4 @@
-import { permissionNames, type Permission } from '../../../catalog-api/permissions.ts'
+import { type Permission, permissionNames } from '../../../catalog-api/index.ts'
 import type { OperationFacts } from '../../conditions/authorization-request.ts'
 import type { Condition } from '../../conditions/condition.ts'
 import {

@@ -1,4 +1,4 @@
-import { permissionGroups, permissionNames, type Permission } from '../../../catalog-api/permissions.ts'
+import { type Permission, permissionGroups, permissionNames } from '../../../catalog-api/index.ts'
 import type { Condition } from '../../conditions/condition.ts'
 import { sampleName } from '../../conditions/name-pattern.ts'
 import type { LocatedRule } from '../../engine/compiled-rule.ts'

@@ -1,5 +1,4 @@
-import { groupBy } from '../../../lib/group-by.ts'
-import { suggestSimilar } from '../../../lib/suggest-similar.ts'
+import { groupBy, suggestSimilar } from '../../../lib/index.ts'
 import { describeRegularExpression } from '../../conditions/name-pattern.ts'
 import type { LocatedRule } from '../../engine/compiled-rule.ts'
 import { namespaceKey } from '../../engine/object-position.ts'

@@ -1,6 +1,5 @@
-import { isWithin } from '../../../catalog-api/identifiers.ts'
-import type { Permission } from '../../../catalog-api/permissions.ts'
-import { groupBy } from '../../../lib/group-by.ts'
+import { isWithin, type Permission } from '../../../catalog-api/index.ts'
+import { groupBy } from '../../../lib/index.ts'
 import type { Condition } from '../../conditions/condition.ts'
 import type { LocatedRule } from '../../engine/compiled-rule.ts'
 import { anySubject, knownAsOnly, listSubjects, matchSubjects, type Subject } from '../../engine/subject.ts'

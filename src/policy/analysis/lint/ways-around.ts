@@ -1,6 +1,10 @@
-import { getOperation, operationNames, type Operation } from '../../../catalog-api/operations.ts'
-import type { Permission } from '../../../catalog-api/permissions.ts'
-import { destinationPermission } from '../../../catalog-api/requirements.ts'
+import {
+  destinationPermission,
+  getOperation,
+  type Operation,
+  operationNames,
+  type Permission,
+} from '../../../catalog-api/index.ts'
 
 /** Where permissions are needed: on what the rule is about, on something else, or at the root. */
 export type Place = 'own' | 'other' | 'root'

@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { PolicyNamespace } from '../../../config/index.ts'
-import { getMembers } from '../../../lib/json/json-values.ts'
+import { getMembers } from '../../../lib/index.ts'
 import {
   type KubernetesClient,
   KubernetesError,
   type KubernetesObject,
-} from '../../../lib/kubernetes/kubernetes-client.ts'
-import { watchResources, type WatchTiming } from '../../../lib/kubernetes/watch-resources.ts'
+  watchResources,
+  type WatchTiming,
+} from '../../../kubernetes/index.ts'
 import { policyResourceName, resourceApiVersion } from '../../language/policy-document.ts'
 import { PolicyError } from '../../language/policy-error.ts'
 import { describeEach } from '../../language/for-each.ts'

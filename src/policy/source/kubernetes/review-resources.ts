@@ -1,10 +1,8 @@
 import { stringify } from 'yaml'
-import { isWithin } from '../../../catalog-api/identifiers.ts'
-import { isDelegated, type Permission } from '../../../catalog-api/permissions.ts'
+import { isDelegated, isWithin, type Permission } from '../../../catalog-api/index.ts'
 import type { DelegatedNamespace, PolicyNamespace } from '../../../config/index.ts'
-import { runInSlices, type Steps } from '../../../lib/async/run-in-slices.ts'
-import { getMembers } from '../../../lib/json/json-values.ts'
-import type { KubernetesObject } from '../../../lib/kubernetes/kubernetes-client.ts'
+import { getMembers, runInSlices, type Steps } from '../../../lib/index.ts'
+import type { KubernetesObject } from '../../../kubernetes/index.ts'
 import { unknown } from '../../conditions/fact.ts'
 import {
   policyKind,

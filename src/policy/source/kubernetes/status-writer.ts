@@ -1,10 +1,10 @@
 import {
   type KubernetesClient,
-  toKubernetesError,
   type KubernetesError,
   type KubernetesObject,
-} from '../../../lib/kubernetes/kubernetes-client.ts'
-import { getMembers } from '../../../lib/json/json-values.ts'
+  toKubernetesError,
+} from '../../../kubernetes/index.ts'
+import { getMembers } from '../../../lib/index.ts'
 import { policyResourceName } from '../../language/policy-document.ts'
 import type { ResourceResult } from './kubernetes-policies.ts'
 

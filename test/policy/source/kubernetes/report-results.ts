@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest'
-import type { KubernetesError, KubernetesObject } from '../../../../src/lib/kubernetes/kubernetes-client.ts'
+import type { KubernetesError, KubernetesObject } from '../../../../src/kubernetes/kubernetes-client.ts'
 import type { ResourceResult } from '../../../../src/policy/source/kubernetes/kubernetes-policies.ts'
 import { createStatusWriter } from '../../../../src/policy/source/kubernetes/status-writer.ts'
 import {

@@ -1,5 +1,5 @@
 import type { DelegatedNamespace, PolicyNamespace } from '../../../../src/config/policy-settings.ts'
-import type { KubernetesObject } from '../../../../src/lib/kubernetes/kubernetes-client.ts'
+import type { KubernetesObject } from '../../../../src/kubernetes/kubernetes-client.ts'
 import { builtInVocabulary } from '../../../../src/policy/language/policy-vocabulary.ts'
 import { createReviewer, type Review } from '../../../../src/policy/source/kubernetes/review-resources.ts'
 import type { WrittenPolicy } from '../../policy-builder.ts'

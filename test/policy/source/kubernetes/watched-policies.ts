@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest'
 import type { PolicyNamespace } from '../../../../src/config/policy-settings.ts'
-import type { KubernetesObject } from '../../../../src/lib/kubernetes/kubernetes-client.ts'
+import type { KubernetesObject } from '../../../../src/kubernetes/kubernetes-client.ts'
 import { builtInVocabulary } from '../../../../src/policy/language/policy-vocabulary.ts'
 import {
   watchKubernetesPolicies,

@@ -1,14 +1,17 @@
 import { readFile } from 'node:fs/promises'
 import tls, { createSecureContext, rootCertificates, type SecureContext } from 'node:tls'
-import { readOnce, type FollowSetting, fixed, type Followed } from '../fs/follow-files.ts'
-import { readSecret } from '../fs/read-secret.ts'
 import {
-  readPemFile,
+  fixed,
+  type Followed,
+  type FollowSetting,
   listTlsFiles,
+  readOnce,
+  readPemFile,
+  readSecret,
   readTlsFiles,
   type TlsFiles,
   type TlsMaterial,
-} from '../tls/certificates.ts'
+} from '../lib/index.ts'
 import {
   parseNoProxy,
   createProxyFinder,

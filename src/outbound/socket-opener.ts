@@ -2,8 +2,7 @@ import { request } from 'node:http'
 import { type Socket, connect as connectTcp, isIP, type OnReadOpts } from 'node:net'
 import { connect as connectTls, type SecureContext, type TLSSocket } from 'node:tls'
 import type { OutboundTarget, Proxy, FindProxy } from './proxies.ts'
-import type { Followed } from '../fs/follow-files.ts'
-import type { TlsMaterial } from '../tls/certificates.ts'
+import type { Followed, TlsMaterial } from '../lib/index.ts'
 
 /** Why no connection was established, for failures that have no code of Node. */
 type ConnectErrorCode =

@@ -1,5 +1,4 @@
-import { readHeaderValue } from '../fs/read-secret.ts'
-import type { TlsFiles } from '../tls/certificates.ts'
+import { readHeaderValue, type TlsFiles } from '../lib/index.ts'
 import { createHttpPoster } from './http-poster.ts'
 import type { Outbound } from './outbound.ts'
 

@@ -7,7 +7,7 @@ import {
   type KubernetesObject,
   toKubernetesError,
 } from './kubernetes-client.ts'
-import { Backoff } from '../async/backoff.ts'
+import { Backoff } from '../lib/index.ts'
 
 /** Bounds the size of a response, which is parsed in one go. */
 const pageLimit = 50

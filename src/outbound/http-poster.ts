@@ -1,6 +1,5 @@
 import { Agent } from 'undici'
-import { describeRedirect } from '../http/describe-redirect.ts'
-import { readBounded } from '../http/read-bounded.ts'
+import { describeRedirect, readBounded } from '../lib/index.ts'
 import type { SocketOpener } from './socket-opener.ts'
 import { createUndiciConnector } from './undici-connector.ts'
 

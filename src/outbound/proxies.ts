@@ -1,7 +1,6 @@
 import { isIP } from 'node:net'
 import { domainToASCII } from 'node:url'
-import { createAddressMatcher, validateAddressRange } from '../net/addresses.ts'
-import { fixed, type Followed } from '../fs/follow-files.ts'
+import { createAddressMatcher, fixed, type Followed, validateAddressRange } from '../lib/index.ts'
 
 /** A host, and whether connections to it use TLS. */
 export interface OutboundTarget {

@@ -1,10 +1,6 @@
 import { z } from 'zod'
 import { buildConnector, Pool, type Dispatcher } from 'undici'
-import { getMembers } from '../json/json-values.ts'
-import { readSecret } from '../fs/read-secret.ts'
-import { toError } from '../errors/to-error.ts'
-import { readPemFile } from '../tls/certificates.ts'
-import { readBounded } from '../http/read-bounded.ts'
+import { getMembers, readBounded, readPemFile, readSecret, toError } from '../lib/index.ts'
 
 /** How a process reaches the API server of its cluster. */
 export interface ClusterAccess {

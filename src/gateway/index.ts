@@ -1,0 +1,20 @@
+/**
+ * The gateway as a process (`startGateway`), and what commands share with it: its upstreams, its own calls to them, and what
+ * a request requires.
+ */
+import type { GatewayOptions, RunningGateway } from './bootstrap/start-gateway.ts'
+
+export { listHeadPermissions } from './authorization/list-required-permissions.ts'
+export { upstreamBounds } from './bounds.ts'
+export { listUpstreamTables, listUpstreamVersions } from './changes/list-upstream-versions.ts'
+export { readPageTokenSecret } from './sealed-tokens.ts'
+export { openOwnClient, type UpstreamAccess } from './upstream/own-client.ts'
+export { probeRestrictions } from './upstream/probe-restrictions.ts'
+export type { Upstream } from './upstream/upstream.ts'
+export { createUpstreams, readUpstreamOptions, type Upstreams } from './upstream/upstreams.ts'
+
+/** Starts a gateway. Loaded when it is called: most commands start none. */
+export async function startGateway(options: GatewayOptions): Promise<RunningGateway> {
+  const bootstrap = await import('./bootstrap/start-gateway.ts')
+  return bootstrap.startGateway(options)
+}

@@ -1,0 +1,34 @@
+/**
+ * A server and a client of HTTP/1.1 on sockets (RFC 9112). The server refuses what two readers could read as two things;
+ * README.md has its promises.
+ */
+export { createHttp1Client, type Http1Client } from './client/http1-client.ts'
+export type { OutgoingRequest } from './client/outgoing-request.ts'
+export { RequestController, type ResponseHandler } from './client/request-controller.ts'
+export type { ResponseHead } from './client/response-head.ts'
+export { type BufferedResponse, sendRequest } from './client/send-request.ts'
+export {
+  badResponse,
+  RequestTimeout,
+  TransportError,
+  type TransportErrorCode,
+} from './client/transport-error.ts'
+export type { BodySink, BodySource } from './codec/body-source.ts'
+export { JoinedChunks } from './codec/joined-chunks.ts'
+export type { WriteCallback } from './codec/message-writer.ts'
+export { BaseResponse } from './server/base-response.ts'
+export type { ConnectionFailure, ConnectionHandler } from './server/connection-state.ts'
+export { IncomingRequest, type RequestConnection } from './server/incoming-request.ts'
+export { LingeringClose, LingerSlots } from './server/lingering-close.ts'
+export { drainRequestBody, RequestBody } from './server/request-body.ts'
+export {
+  closeWithError,
+  type ErrorResponse,
+  malformed,
+  RequestError,
+  type RequestErrorReason,
+} from './server/request-error.ts'
+export { createParsedRequestHead, type RequestHead } from './server/request-head.ts'
+export { RequestQueue, type RequestScheduler } from './server/request-queue.ts'
+export { ServerConnection } from './server/server-connection.ts'
+export type { RequestBodyOptions } from './server/timed-reader.ts'

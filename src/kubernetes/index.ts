@@ -1,0 +1,14 @@
+/**
+ * A client of the Kubernetes API: requests, and lists that are followed.
+ */
+export {
+  type ClusterAccess,
+  createKubernetesClient,
+  inCluster,
+  type KubernetesClient,
+  KubernetesError,
+  type KubernetesObject,
+  parseKubernetesObject,
+  toKubernetesError,
+} from './kubernetes-client.ts'
+export { watchResources, type WatchTiming } from './watch-resources.ts'

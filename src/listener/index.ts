@@ -1,0 +1,6 @@
+/**
+ * Accepts connections, in the clear and over TLS, and says who is at the other end of each.
+ */
+export type { ConnectionErrorReason } from './connection-set.ts'
+export { shutDownGracefully } from './graceful-shutdown.ts'
+export { createListener, type ListenerOptions } from './listener.ts'

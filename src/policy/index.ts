@@ -1,0 +1,151 @@
+/**
+ * Access policies: read and compiled (`loadPolicies`, `watchFolders`), they are a `PolicySet` that decides; reports say what it decides
+ * for whom and why.
+ */
+export {
+  type Answer,
+  type ChangeSummary,
+  diffPolicies,
+  type PolicyDiff,
+  type ReportedCaller,
+  summarizeDiff,
+} from './analysis/diff-policies.ts'
+export { explain, explainRules, type Explanation } from './analysis/explain.ts'
+export {
+  type Entitlement,
+  type Entitlements,
+  type Grant,
+  listTableRules,
+  type Scope,
+  type Sight,
+  whatCan,
+  whoCan,
+  whoCanTag,
+} from './analysis/grants.ts'
+export { createRefusedFinding, type Finding } from './analysis/lint/finding.ts'
+export { type KnownCredentials, listNames, suggestGroup } from './analysis/lint/lint-names.ts'
+export { lintWithShadowPolicies } from './analysis/lint/lint-policies.ts'
+export { countCalls, type RecordedCall, type ReplayedCalls, ReplayTally } from './analysis/replay.ts'
+export { listNamespaces, listSteps, type ReportedRule } from './analysis/steps.ts'
+export {
+  type AuthorizationRequest,
+  type ConditionFact,
+  conditionFacts,
+  isConditionFact,
+  noFacts,
+  type OperationFacts,
+  type RequestFacts,
+} from './conditions/authorization-request.ts'
+export { createRequirement } from './conditions/commit-requirements.ts'
+export { describeConditionError } from './conditions/condition-errors.ts'
+export { compileCondition, type Condition, type RequirementData } from './conditions/condition.ts'
+export { matchesAny } from './conditions/name-pattern.ts'
+export {
+  factsAvailableFor,
+  type KnownFacts,
+  listDestinations,
+  operationFactsOf,
+  permissionFacts,
+  requirementFacts,
+  unknownFacts,
+} from './conditions/permission-facts.ts'
+export { createRuleReference, type ReportConditionFailure } from './engine/compiled-rule.ts'
+export type { Allowed, Decision, RuleReference } from './engine/decision.ts'
+export type { ConditionResult } from './engine/evaluate.ts'
+export {
+  isNamespaceMember,
+  namespaceKey,
+  objectKindOfPermission,
+  objectPosition,
+  readsPart,
+} from './engine/object-position.ts'
+export {
+  anonymousSubject,
+  anyCaller,
+  anySubject,
+  type KnownCaller,
+  listSubjects,
+  type Subject,
+} from './engine/subject.ts'
+export { getPolicyName, mergeByPolicy } from './language/for-each.ts'
+export {
+  type NamedSubjects,
+  policyApiGroup,
+  type PolicyDocument,
+  policyKind,
+  policyResourceName,
+  type PolicyRule,
+  resourceApiVersion,
+  type Subjects,
+} from './language/policy-document.ts'
+export { formatProblem, PolicyError, type PolicyProblem } from './language/policy-error.ts'
+export {
+  createPolicyVocabulary,
+  describeImplication,
+  describePermissionSet,
+  listPermissions,
+  type PolicyVocabulary,
+  type VocabularyOptions,
+} from './language/policy-vocabulary.ts'
+export {
+  createCaller,
+  createStatedFacts,
+  createWrittenRequest,
+  findUnstatedFacts,
+  type WrittenRequest,
+} from './language/written-request.ts'
+export { compilePolicies, type PolicySet } from './policy-set.ts'
+export { type ColumnType, printFilter } from './restrictions/filter-expression.ts'
+export { FilterError } from './restrictions/filter-tokens.ts'
+export { type FindColumn, parseColumnExpression, parseFilter } from './restrictions/parse-filter.ts'
+export {
+  type CallerRestriction,
+  describeRestriction,
+  isSameRestriction,
+  listStructs,
+  type RestrictionReport,
+  type VisibleColumns,
+} from './restrictions/restriction.ts'
+export { assertAnyPolicy, collectDocuments, findTagProblems } from './source/document-problems.ts'
+export { type ResourceResult, watchKubernetesPolicies } from './source/kubernetes/kubernetes-policies.ts'
+export {
+  createReviewer,
+  fileOfResource,
+  isTerminating,
+  listDocuments,
+} from './source/kubernetes/review-resources.ts'
+export { createStatusWriter } from './source/kubernetes/status-writer.ts'
+export {
+  compileContents,
+  createSettingsVocabulary,
+  type LoadedPolicies,
+  loadPolicies,
+  parsePolicyFile,
+  readPolicies,
+  type ShadowDifference,
+} from './source/load-policies.ts'
+export {
+  listIgnoredFiles,
+  listPolicyFiles,
+  namePolicyFolders,
+  readPolicyFolder,
+} from './source/policy-folder.ts'
+export {
+  combineSources,
+  type OpenDocumentSource,
+  type PolicySource,
+  type PolicySources,
+  watchFolders,
+} from './source/policy-source.ts'
+export { listTags } from './tags/object-tags.ts'
+export { qualifiedRuleName, runTests, type TestResult, type TestRun } from './testing/decision-test.ts'
+export {
+  canDescribe,
+  canKnow,
+  canListReferences,
+  findContact,
+  findGrounds,
+  type Grounds,
+  isConcealed,
+} from './visibility/concealment.ts'
+export { decideListing, findByVisibility, isListing } from './visibility/visibility.ts'
