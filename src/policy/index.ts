@@ -141,7 +141,6 @@ export { listTags } from './tags/object-tags.ts'
 export { qualifiedRuleName, runTests, type TestResult, type TestRun } from './testing/decision-test.ts'
 export {
   canDescribe,
-  canKnow,
   canListReferences,
   findContact,
   findGrounds,

@@ -138,7 +138,8 @@ export function* compileSteps(
 
   /** Starts an analysis. */
   function startAnalysis({ permission, position, caller, input, conditions }: Question): Evaluation {
-    return createEvaluation({ ...input, permission }, caller, tree.locate(position), conditions)
+    const numbers = subjects.findWhole(caller)
+    return createEvaluation({ ...input, permission }, numbers, tree.locate(position), conditions, caller)
   }
 
   /** Decides from a namespace up, by default from that of the object. What is not known counts against the caller. */

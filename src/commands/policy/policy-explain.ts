@@ -85,7 +85,8 @@ type Level = Explanation['levels'][number]
 type Rule = Level['rules'][number]
 
 function formatExplanation(title: string, report: Report): readonly string[] {
-  const { decision, isByVisibility, message, contact, restriction, requires, facts, tags, levels } = report
+  const { decision, isByVisibility, status, message, contact, restriction, requires } = report
+  const { facts, tags, levels } = report
   const { allowed, rule } = decision
   // That of the levels says why it covers the operation.
   const deciding = levels
@@ -93,10 +94,12 @@ function formatExplanation(title: string, report: Report): readonly string[] {
     .find((one) => one.policy === rule?.policy && one.rule === rule.rule)
   const by = rule === undefined ? 'no rule allows it' : `by ${formatRule(deciding ?? rule)}`
   const grounds = Object.entries({ message, contact }).filter(([, text]) => text !== undefined)
+  const response = status === 404 ? 'response 404, as if it did not exist' : `response ${status}`
   return [
     `${allowed ? 'allowed' : 'denied'}  ${title}`,
     `  ${isByVisibility ? 'no rule allows it itself, but it shows what is visible beneath, ' : ''}${by}`,
-    ...grounds.map(([what, text]) => `  ${what}  ${text}  (in a response 403)`),
+    ...(allowed ? [] : [`  ${response}`]),
+    ...grounds.map(([what, text]) => `    ${what}  ${text}`),
     ...(restriction === undefined
       ? []
       : [

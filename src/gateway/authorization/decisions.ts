@@ -16,7 +16,6 @@ import { challenge, type Principal } from '../../identity/index.ts'
 import {
   type Allowed,
   type AuthorizationRequest,
-  canKnow,
   canListReferences,
   type ConditionFact,
   type Decision,
@@ -160,10 +159,8 @@ function listHints(
   const contact = findContact(policies, request, decision)
   return [
     // A rule beneath the object would tell that there is something beneath. One can cover some names only, so it would tell a
-    // caller that one of them was guessed. The root is no secret.
-    ...(includesSubtree !== true && (request.id.length === 0 || canKnow(policies, request))
-      ? describeGrounds(request, findGrounds(policies, request, decision))
-      : []),
+    // caller that one of them was guessed.
+    ...(includesSubtree === true ? [] : describeGrounds(request, findGrounds(policies, request, decision))),
     ...(contact === undefined ? [] : [`contact for access: ${contact}`]),
   ]
 }

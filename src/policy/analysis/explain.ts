@@ -9,7 +9,7 @@ import { knownFromPrincipal } from '../engine/subject.ts'
 import type { PolicyDocument } from '../language/policy-document.ts'
 import type { PolicySet } from '../policy-set.ts'
 import { formatTags } from '../tags/object-tags.ts'
-import { findContact, findGrounds } from '../visibility/concealment.ts'
+import { findContact, findGrounds, getDenialStatus } from '../visibility/concealment.ts'
 import { decideListing } from '../visibility/visibility.ts'
 import { listSteps, reportRule } from './steps.ts'
 
@@ -19,11 +19,15 @@ export type Explanation = ReturnType<typeof explain>
 export function explain(set: PolicySet, request: AuthorizationRequest) {
   const { decision, byVisibility } = decideListing(set, request)
   const restriction = decision.allowed ? set.findRestriction(request) : undefined
+  const status = decision.allowed ? undefined : getDenialStatus(set, request)
+  const isReadable = status === 403
   return {
     decision,
     ...(byVisibility && { isByVisibility: true }),
-    message: findGrounds(set, request, decision).message,
-    contact: decision.allowed ? undefined : findContact(set, request, decision),
+    /** Of the response to a denial; a 404 is that for an object that does not exist. */
+    status,
+    message: isReadable ? findGrounds(set, request, decision).message : undefined,
+    contact: isReadable ? findContact(set, request, decision) : undefined,
     /** What is left of the table; `rows` as they are sent to the engine. */
     restriction: restriction && {
       columns: Object.fromEntries(restriction.columns),

@@ -26,13 +26,13 @@ export interface KnownConditions {
   set?(condition: Condition, result: ConditionResult): void
 }
 
-/** The caller of a decision: the numbers of its subjects. That of an analysis: what is known of it. */
-type EvaluatedCaller = ReadonlySet<number> | KnownCaller
-
 /** What is evaluated, and what the evaluation found besides the deciding rule. */
 export interface Evaluation {
   readonly input: ConditionInput & Pick<AuthorizationRequest, 'permission'> & { readonly tags: ObjectTags }
-  readonly caller: EvaluatedCaller
+  /** The numbers of its subjects; undefined if it is not known as a whole. */
+  readonly caller: ReadonlySet<number> | undefined
+  /** Of an analysis: what is known of the caller. */
+  readonly known: KnownCaller | undefined
   readonly position: TreePosition
   readonly knownConditions: KnownConditions | undefined
   /** Whether the result may be different for another object with the same node and depth. */
@@ -46,14 +46,16 @@ export interface Evaluation {
 
 export function createEvaluation(
   { principal, permission, kind, id, request, operation }: Omit<Evaluation['input'], 'tags'>,
-  caller: EvaluatedCaller,
+  caller: ReadonlySet<number> | undefined,
   position: TreePosition,
   knownConditions?: KnownConditions,
+  known?: KnownCaller,
 ): Evaluation {
   return {
     // A spread of the input would cost ten times as much as the decision.
     input: { principal, permission, kind, id, request, operation, tags: position.tags },
     caller,
+    known,
     position,
     knownConditions,
     dependsOnObject: false,
@@ -74,7 +76,7 @@ export function findFirst(
 ): CompiledRule | undefined {
   const { caller, input } = evaluation
   if (!permissions.has(input.permission)) return undefined
-  if (isKnownCaller(caller)) return earliest(all, evaluation, table, undefined)
+  if (caller === undefined) return earliest(all, evaluation, table, undefined)
   let first: CompiledRule | undefined
   // A token may have hundreds of groups and a namespace hundreds of subjects: iterate over the smaller set.
   if (caller.size < bySubject.size) {
@@ -85,10 +87,6 @@ export function findFirst(
     }
   }
   return first
-}
-
-function isKnownCaller(caller: EvaluatedCaller): caller is KnownCaller {
-  return 'isAnonymous' in caller
 }
 
 function earliest(
@@ -112,10 +110,10 @@ function earliest(
 /** What becomes of a rule about the permission. It applies, or it is not known whether it does, or why it does not. */
 type RuleOutcome = 'applies' | 'open' | 'other-caller' | 'other-table' | 'false' | 'failed'
 
-/** Whether a rule names the caller. Rules are found by the numbers of callers, so only the exceptions of these matter. */
-function matchCaller({ rule, except }: CompiledRule, { caller }: Evaluation): SubjectMatch {
-  if (isKnownCaller(caller)) return matchSubjects(rule.subjects, caller)
-  return except.length === 0 || !except.some((number) => caller.has(number))
+/** Whether a rule names the caller. In decisions, rules are found by the numbers of callers, so only exceptions matter. */
+function matchCaller({ rule, except }: CompiledRule, { caller, known }: Evaluation): SubjectMatch {
+  if (known !== undefined) return matchSubjects(rule.subjects, known)
+  return except.length === 0 || !except.some((number) => caller?.has(number))
 }
 
 /** Judges a rule that covers the permission. */
@@ -162,7 +160,7 @@ function evaluateCondition(
     const isMissing = error instanceof MissingFactError
     if (isMissing && error.isPending) return 'open'
     // Analyses report no failures.
-    if (!isMissing && !isKnownCaller(evaluation.caller)) rule.reportFailure(error)
+    if (!isMissing && evaluation.known === undefined) rule.reportFailure(error)
     evaluation.error = error
     return 'failed'
   }

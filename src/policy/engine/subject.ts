@@ -88,11 +88,24 @@ export class SubjectNumbers {
   find(principal: Principal): ReadonlySet<number> {
     let found = this.#callers.get(principal)
     if (found === undefined) {
-      const numbers = listSubjectKeys(principal).map((key) => this.#numbers.get(key))
-      found = new Set(numbers.filter((number) => number !== undefined))
+      found = this.#findAll(knownFromPrincipal(principal))
       this.#callers.set(principal, found)
     }
     return found
+  }
+
+  /** Returns the numbers of a caller if it is known as a whole. */
+  findWhole(caller: KnownCaller): ReadonlySet<number> | undefined {
+    const { isAnonymous, user, key, excludedGroups } = caller
+    const isWhole =
+      isAnonymous !== undefined &&
+      (isAnonymous || (user !== undefined && key !== undefined && excludedGroups === 'all'))
+    return isWhole ? this.#findAll(caller) : undefined
+  }
+
+  #findAll(caller: KnownCaller): ReadonlySet<number> {
+    const numbers = listSubjectKeys(caller).map((key) => this.#numbers.get(key))
+    return new Set(numbers.filter((number) => number !== undefined))
   }
 }
 
@@ -100,8 +113,7 @@ function subjectKey({ kind, name }: Subject): string {
   return `${kind} ${name}`
 }
 
-function listSubjectKeys(principal: Principal): readonly string[] {
-  const { isAnonymous, user = '', key = '', groups } = knownFromPrincipal(principal)
+function listSubjectKeys({ isAnonymous, user = '', key = '', groups }: KnownCaller): readonly string[] {
   if (isAnonymous) return [subjectKey(anonymousSubject)]
   const keys = [anySubject, { kind: 'user', name: user }, { kind: 'key', name: key }] as const
   return [...keys.map(subjectKey), ...Array.from(groups, (name) => subjectKey({ kind: 'group', name }))]

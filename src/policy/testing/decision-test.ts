@@ -2,7 +2,7 @@ import type { Permission } from '../../catalog-api/index.ts'
 import type { RuleReference } from '../engine/decision.ts'
 import type { AuthorizationRequest } from '../conditions/authorization-request.ts'
 import type { PolicySet } from '../policy-set.ts'
-import { findGrounds } from '../visibility/concealment.ts'
+import { findGrounds, getDenialStatus } from '../visibility/concealment.ts'
 
 /** What a test expects. What is undefined may be anything. */
 interface Expectation {
@@ -42,7 +42,7 @@ interface Disagreement {
   readonly operation: Permission
   readonly decided: 'allow' | 'deny'
   readonly rule?: RuleReference
-  /** What callers that may know of the object read about the denial, if the test expects a message. */
+  /** What the caller reads about the denial, if the test expects a message. */
   readonly message?: string
   /** The condition on rows that restrictions add, and the columns that they leave. */
   readonly sends?: string
@@ -69,7 +69,8 @@ export function runTests(
     const disagreements = requests.flatMap((request): readonly Disagreement[] => {
       const decision = beneath ? set.decideBeneath(request) : set.decide(request)
       if (decision.rule) decidingRules.add(qualifiedRuleName(decision.rule))
-      const message = expectedMessage === undefined ? undefined : findGrounds(set, request, decision).message
+      const isRead = expectedMessage !== undefined && getDenialStatus(set, request) === 403
+      const message = isRead ? findGrounds(set, request, decision).message : undefined
       const restriction = decision.allowed ? set.findRestriction(request) : undefined
       if (expectedSends !== undefined || expectedColumns !== undefined)
         for (const part of restriction?.parts ?? []) decidingRules.add(qualifiedRuleName(part.rule))

@@ -34,7 +34,7 @@ function couldUse(policies: PolicySet, request: AuthorizationRequest, permission
 }
 
 /** Whether the principal may know that the object exists, so that refusals may reveal it. */
-export function canKnow(policies: PolicySet, request: AuthorizationRequest): boolean {
+function canKnow(policies: PolicySet, request: AuthorizationRequest): boolean {
   const { kind, id } = request
   // A transaction shows that its table exists.
   if (kind === 'transaction' && !canKnow(policies, { ...request, kind: 'table', id: id.slice(0, -1) }))
@@ -61,14 +61,14 @@ export function isConcealed(policies: PolicySet, request: AuthorizationRequest):
   const { kind, id, principal } = request
   // The existence of the root is no secret.
   if (id.length === 0) return false
-  const status = findDenialStatus(policies, objectPosition(kind, id).namespace)
+  const status = findOnDeny(policies, objectPosition(kind, id).namespace)
   if (status !== undefined) return status === 404
   // Anonymous callers always get 401, whether or not the object exists, so nothing needs to be concealed.
   return principal.method !== 'anonymous' && !canKnow(policies, request)
 }
 
 /** `onDeny` of the deepest namespace that sets it. If several policies of a namespace do, 404 wins, because it conceals more. */
-function findDenialStatus(policies: PolicySet, namespace: Identifier): 403 | 404 | undefined {
+function findOnDeny(policies: PolicySet, namespace: Identifier): 403 | 404 | undefined {
   const setting = policies.documentsAbove(namespace).filter(({ onDeny }) => onDeny !== undefined)
   const deepest = setting.at(-1)
   const isSetTo404 = setting.some((one) => one.onDeny === 404 && isSibling(one, deepest))
@@ -105,6 +105,12 @@ export function findContact(
   return withContact.find((one) => isSibling(one, known))?.contact
 }
 
+/** Returns the status of the response to a denial. Only a 403 says why. */
+export function getDenialStatus(policies: PolicySet, request: AuthorizationRequest): 401 | 403 | 404 {
+  if (request.principal.method === 'anonymous') return 401
+  return isConcealed(policies, request) ? 404 : 403
+}
+
 /** Why a request is denied, in the words of the rules that deny it or, if none does, of allows that their condition stops. */
 export interface Grounds {
   readonly message: string | undefined
@@ -112,9 +118,11 @@ export interface Grounds {
   readonly facts: readonly ConditionFact[]
 }
 
-/** Returns what callers that may know of the object read about a denial. */
+/** Returns what the caller may read about a denial in a response 403: nothing if it may not know of the object. */
 export function findGrounds(policies: PolicySet, request: AuthorizationRequest, decision: Decision): Grounds {
-  if (decision.allowed) return { message: undefined, facts: [] }
+  // The root is no secret.
+  if (decision.allowed || !(request.id.length === 0 || canKnow(policies, request)))
+    return { message: undefined, facts: [] }
   const { rule: denying } = decision
   const { permission, kind, id, principal } = request
   const facts = new Set<ConditionFact>()

@@ -45,7 +45,9 @@ it('explain and who-can take the id of a transaction', async () => {
   const folder = await folderWith(noSecret.replace('query', 'DescribeTransaction'))
   const target = ['DescribeTransaction', 'prod/secret/1']
   const explained = await runCommand(['policy', 'explain', '--policies', folder, '--as', 'al', ...target])
-  expect(explained.output).toContain('by p/no (p.yaml:7)\n  facts  branch: unknown (any branch)')
+  expect(explained.output).toContain(
+    'by p/no (p.yaml:7)\n  response 404, as if it did not exist\n  facts  branch: unknown (any branch)',
+  )
   const callers = await runCommand(['policy', 'who-can', '--policies', folder, ...target])
   expect(callers.output).toContain('nobody')
 })

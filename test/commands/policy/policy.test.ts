@@ -216,7 +216,7 @@ it('explain shows the deciding rule and the results of the rules before it', asy
 it('explain shows whom the caller may ask', async () => {
   const ann = ['--policies', examples, '--as', 'ann', '--group', 'sales-analysts', 'DropTable']
   const denied = await policy('explain', ...ann, 'sales/orders')
-  expect(denied.output).toContain('no rule allows it\n  contact  #sales-data  (in a response 403)\n')
+  expect(denied.output).toContain('no rule allows it\n  response 403\n    contact  #sales-data\n')
   const hidden = await policy('explain', '--json', ...ann, 'marketing/orders')
   expect(JSON.parse(hidden.output)).not.toHaveProperty('contact')
 })

@@ -3,7 +3,7 @@ import { parsePolicies } from '../../../src/policy/language/parse-policies.ts'
 import { compilePolicies } from '../../../src/policy/policy-set.ts'
 import { runTests } from '../../../src/policy/testing/decision-test.ts'
 
-function parse(expectation: string) {
+function parse(expectation: string, user = 'ann') {
   return parsePolicies(
     `apiVersion: catalog-gateway/v1
 kind: AccessPolicy
@@ -11,7 +11,8 @@ metadata: { name: prod }
 namespace: [prod]
 rules:
   - { id: freeze, effect: deny, subjects: { everyone: true }, operations: [write], message: frozen until 4 January }
-tests: [{ operations: [InsertIntoTable], table: [prod, orders], ${expectation} }]
+  - { id: team, effect: allow, subjects: { users: [ann] }, operations: [browse] }
+tests: [{ as: { user: ${user} }, operations: [InsertIntoTable], table: [prod, orders], ${expectation} }]
 `,
     'prod.yaml',
   )
@@ -24,6 +25,12 @@ it.each([
   const { documents, tests } = parse(`expect: deny, message: ${message}`)
   const [result] = runTests(tests, () => compilePolicies(documents)).results
   expect(result).toMatchObject({ expectedMessage: message, disagreements })
+})
+
+it('a caller that may not know of the table reads no message', () => {
+  const { documents, tests } = parse('expect: deny, message: frozen', 'eve')
+  const [result] = runTests(tests, () => compilePolicies(documents)).results
+  expect(result?.disagreements).toEqual([expect.not.objectContaining({ message: expect.anything() })])
 })
 
 it('refuses to expect a message of what is allowed', () => {

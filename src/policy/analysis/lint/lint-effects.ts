@@ -122,8 +122,8 @@ const readPermissions = permissionNames.filter(readsPart)
 
 /** Callers may have further groups, so a caller that is only named here stands for a mistaken name. */
 function findNotAllowed(own: LocatedRule, { allows, listGrants }: RuleIndex): readonly Remark[] {
-  const { restriction, subjects, condition, permissions } = own.rule
-  if (condition !== undefined || allows.length === 0) return []
+  const { restriction, subjects, permissions } = own.rule
+  if (allows.length === 0) return []
   const taken = restriction === undefined ? [...permissions] : readPermissions
   const isAllowed = (caller: Subject): boolean =>
     listGrants(caller).some((grant) => isReached(own, grant, taken))
