@@ -59,8 +59,23 @@ function findRepeatedNames(documents: readonly PolicyDocument[]): readonly Polic
   return findRepeated(declarations)
 }
 
+/** Finds tags that differ by case: rules that name the one would leave open what has the other. */
+function findOtherSpellings(documents: readonly PolicyDocument[]): readonly PolicyProblem[] {
+  const spellings = new Map<string, string>()
+  return documents.flatMap(({ file, tags }) =>
+    [...(tags?.tables.values() ?? [])].flatMap(({ line, column, ...table }) =>
+      [table.tags, ...[...table.columns.values()].map((one) => one.tags)].flat().flatMap((tag) => {
+        const first = spellings.get(tag.toLowerCase()) ?? tag
+        spellings.set(tag.toLowerCase(), first)
+        const message = `tags: the tag "${tag}" differs from "${first}" by case; expected one spelling`
+        return first === tag ? [] : [{ file, line, column, message }]
+      }),
+    ),
+  )
+}
+
 /**
- * Finds everything that is declared twice, every tag that a rule names and none of the documents declares, and every
+ * Finds everything that is declared twice, tags in several spellings, every tag that a rule names and none of the documents declares, and every
  * restriction by tags that declared columns contradict.
  */
 export function* findTagProblems(documents: readonly PolicyDocument[]): Steps<readonly PolicyProblem[]> {
@@ -71,7 +86,7 @@ export function* findTagProblems(documents: readonly PolicyDocument[]): Steps<re
     const what = `tags: duplicate tags of the namespace ${JSON.stringify(namespace)}`
     return tags?.namespace === undefined ? tables : [{ ...tags, file, what }, ...tables]
   })
-  const problems = [...findRepeated(declarations)]
+  const problems = [...findRepeated(declarations), ...findOtherSpellings(documents)]
   const inForce = new PolicyTree(documents.filter(({ isShadow }) => !isShadow))
   const all = new PolicyTree(documents)
   for (const document of documents) {

@@ -55,6 +55,11 @@ it.for<[what: string, contents: readonly string[], error: string]>([
     'b.yaml:5:7: tags: duplicate tags of the namespace ["crm"], also in a.yaml:5',
   ],
   [
+    'a tag in another spelling',
+    [customers.replace('id: number', 'id: { type: number, tags: [Pii] }')],
+    'a.yaml:5:19: tags: the tag "pii" differs from "Pii" by case; expected one spelling',
+  ],
+  [
     'a table in two files',
     [customers, customers],
     'b.yaml:5:19: tags: duplicate table ["crm","customers"], also in a.yaml:5',
