@@ -13,8 +13,10 @@ import {
 import { describeImplication, describePermissionSet } from '../../language/policy-vocabulary.ts'
 import type { PolicyRule } from '../../language/policy-document.ts'
 import type { PolicySet, Question } from '../../policy-set.ts'
+import { describePermissionsByKind } from '../../visibility/visibility.ts'
 import { nameRule, warn, type Check, type Remark } from './finding.ts'
 import { isNamed, isOnFolders, isReached, listRules, type RuleIndex } from './rule-index.ts'
+import { listStating } from './ways-around.ts'
 
 /**
  * Finds rules that never decide, restrictions, denies and exceptions of callers that no rule allows anything, and risky
@@ -160,7 +162,8 @@ function findGrantsToEveryone({ rule: { permissions, subjects } }: LocatedRule):
 
 const usingTables = ['query', 'write'].flatMap((group) => permissionGroups.get(group) ?? [])
 const everything = permissionGroups.get('all') ?? []
-const choosingFiles: readonly Permission[] = ['CreateTableVersion', 'ChooseLocation']
+const choosingFiles: readonly Permission[] = [...listStating('manifestPath'), 'ChooseLocation']
+const describing = describePermissionsByKind.get('table')?.permission
 
 /** Finds grants that lack something: the permission to open a table that may be used, and folders for what names files. */
 function findHalfGrants(own: LocatedRule, { set }: RuleIndex): readonly Remark[] {
@@ -170,10 +173,11 @@ function findHalfGrants(own: LocatedRule, { set }: RuleIndex): readonly Remark[]
     listRules(set.documentsAbove(own.document.namespace)).some(({ rule }) => isOnFolders(rule.condition))
   const messages: string[] = []
   if (
+    describing !== undefined &&
     usingTables.some((permission) => permissions.has(permission)) &&
-    listQuestions(own, 'DescribeTable', knownAsOnly).some((one) => set.evaluate(one).by === undefined)
+    listQuestions(own, describing, knownAsOnly).some((one) => set.evaluate(one).by === undefined)
   )
-    messages.push('needs another rule that allows DescribeTable, with which clients open a table')
+    messages.push(`needs another rule that allows ${describing}, with which clients open a table`)
   const isEverything = everything.every((permission) => permissions.has(permission))
   if (files.length > 0 && !isEverything && !isConfined())
     messages.push(`allows ${files.join(' and ')} on the files of any table; "commits.folders" confines it`)

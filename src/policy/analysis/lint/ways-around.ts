@@ -19,7 +19,8 @@ export interface Way {
 const operations = operationNames.map(getOperation)
 const tableOperations = operations.filter(({ object }) => object === 'table')
 
-function listStating(fact: string, among: readonly Operation[] = operations): readonly Permission[] {
+/** Lists the operations whose requests state a fact. */
+export function listStating(fact: string, among: readonly Operation[] = operations): readonly Permission[] {
   return among.filter(({ facts }) => facts.some(([name]) => name === fact)).map(({ name }) => name)
 }
 
