@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { getNamespaceDepth, type Identifier, type Permission } from '../catalog-api/index.ts'
 import { runAtOnce, type Steps } from '../lib/index.ts'
 import type { AuthorizationRequest, ConditionInput } from './conditions/authorization-request.ts'
-import { CompiledRule, createRuleReference, type ReportConditionFailure } from './engine/compiled-rule.ts'
+import { CompiledRule, type ReportConditionFailure } from './engine/compiled-rule.ts'
 import type { Decision } from './engine/decision.ts'
 import {
   anyTable,
@@ -11,6 +11,7 @@ import {
   evaluate,
   findFirst,
   listRestrictions,
+  nameRestriction,
   resultKind,
   visitSteps,
   type Evaluation,
@@ -19,10 +20,10 @@ import {
   type RuleAbout,
   type Visit,
 } from './engine/evaluate.ts'
-import { objectPosition, type ObjectPosition } from './engine/object-position.ts'
+import { type ObjectPosition } from './engine/object-position.ts'
 import { revisionSteps } from './engine/policy-revision.ts'
 import { createPosition, PolicyTree, type PolicyNode } from './engine/policy-tree.ts'
-import { knownFromPrincipal, SubjectNumbers, type KnownCaller } from './engine/subject.ts'
+import { SubjectNumbers, type KnownCaller } from './engine/subject.ts'
 import type { PolicyDocument } from './language/policy-document.ts'
 import {
   combineRestrictions,
@@ -30,7 +31,7 @@ import {
   type CallerRestriction,
   type CombinedRestriction,
 } from './restrictions/restriction.ts'
-import { formatTags, resolveRestriction } from './tags/object-tags.ts'
+import { formatTags } from './tags/object-tags.ts'
 import { createVisibility, type Visibility } from './visibility/visibility.ts'
 
 /** One question to the policies. What is not known may have any value. */
@@ -191,24 +192,20 @@ export function* compileSteps(
   /** By the order of the rules, and the table if its columns are declared. */
   const combinedRestrictions = new LRUCache<string, CombinedRestriction>({ max: maxCombinedRestrictions })
 
-  function findRestriction({ principal, permission, kind, id }: AuthorizationRequest) {
+  function findRestriction(request: AuthorizationRequest): CallerRestriction | undefined {
     if (!hasRestrictions) return undefined
-    const position = objectPosition(kind, id)
-    const evaluation = startAnalysis({ permission, position, caller: knownFromPrincipal(principal) })
+    const evaluation = startEvaluation(request)
     const found = listRestrictions(evaluation)
     if (found.length === 0) return undefined
-    const { tags } = evaluation.input
+    const { position } = evaluation
     const rules = found.map(({ compiled }) => compiled.order).join()
-    const key = `${rules} ${tags.columns.size === 0 ? '' : position.table}`
+    const key = `${rules} ${position.tags.columns.size === 0 ? '' : position.table}`
     let combined = combinedRestrictions.get(key)
     if (combined === undefined) {
-      const parts = found.map(({ compiled, restriction }) => ({
-        ...resolveRestriction(restriction, tags),
-        rule: createRuleReference(compiled),
-      }))
-      combinedRestrictions.set(key, (combined = combineRestrictions(parts)))
+      combined = combineRestrictions(found.map((one) => nameRestriction(one, position.tags)))
+      combinedRestrictions.set(key, combined)
     }
-    return restrictCaller(combined, principal)
+    return restrictCaller(combined, request.principal)
   }
 
   return Object.freeze({

@@ -107,7 +107,7 @@ export function whoCan(
       const isDenied = denying.some(({ isForSubject, condition }) => isForSubject && !condition)
       const restricting = selectAffecting(restrictions, subject)
       const restrictedBy = restricting.map(({ subjects, isForSubject, ...step }) => ({
-        ...describeRestriction({ ...step.restriction, rule: createRuleReference(step) }),
+        ...describeRestriction(step.restriction),
         ...(isForSubject ? { except: subjects?.except } : { subjects }),
       }))
       allowed.push({

@@ -71,7 +71,7 @@ export type ReportedPart = ReturnType<typeof reportPart>
 
 /** `restrictions` has at least one. */
 export function reportPart(restrictions: readonly RestrictionStep[]) {
-  const parts = restrictions.map((step) => ({ ...step.restriction, rule: createRuleReference(step) }))
+  const parts = restrictions.map(({ restriction }) => restriction)
   const rows = parts.flatMap(({ rows }) => (rows === undefined ? [] : [printFilterAsWritten(rows)]))
   return {
     /** Types by the path of the column. */

@@ -232,6 +232,7 @@ const constantFactsByPermission: ReadonlyMap<string, OperationFacts> = new Map(
     return [permission, replaceFacts(first, varying, pending)]
   }),
 )
+
 /** Facts of a request of which nothing is known. */
 export function allPending({ facts }: Operation): KnownFacts {
   return { stated: {}, pendingFacts: new Set(facts.map(([name]) => name)) }

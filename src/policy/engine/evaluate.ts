@@ -3,11 +3,11 @@ import type { AuthorizationRequest, ConditionInput } from '../conditions/authori
 import type { Condition } from '../conditions/condition.ts'
 import { MissingFactError } from '../conditions/fact.ts'
 import type { Implication } from '../language/policy-vocabulary.ts'
-import type { TableRestriction } from '../restrictions/restriction.ts'
+import type { NamedRestriction } from '../restrictions/restriction.ts'
 import { resolveRestriction, type ObjectTags } from '../tags/object-tags.ts'
-import type { CompiledRule, LocatedRule } from './compiled-rule.ts'
+import { createRuleReference, type CompiledRule, type LocatedRule } from './compiled-rule.ts'
 import { readsPart } from './object-position.ts'
-import type { PolicyNode, RuleIndex, TreePosition } from './policy-tree.ts'
+import type { PolicyNode, RestrictingRule, RuleIndex, TreePosition } from './policy-tree.ts'
 import { matchSubjects, type KnownCaller, type SubjectMatch } from './subject.ts'
 
 /** Any table in the namespace of the rules, including tables that do not exist yet. */
@@ -189,7 +189,7 @@ export interface RestrictionStep extends RuleAbout {
   readonly match: SubjectMatch
   /** Restrictions have none. */
   readonly condition: undefined
-  readonly restriction: TableRestriction
+  readonly restriction: NamedRestriction
 }
 
 /** Sees what becomes of each rule about a question, and each restriction of its table. */
@@ -258,13 +258,14 @@ export function visitSteps(evaluation: Evaluation, visit: Visit): void {
     isStopped ||= node.stopsInheritance
   }
   if (!readsPart(permission)) return
-  for (const { compiled, restriction } of listRestrictions(evaluation)) {
+  for (const restricting of listRestrictions(evaluation)) {
+    const { compiled } = restricting
     visit({
       ...describeRule(compiled, permission),
       outcome: 'restricts',
       match: matchCaller(compiled, evaluation),
       condition: undefined,
-      restriction: resolveRestriction(restriction, tags),
+      restriction: nameRestriction(restricting, tags),
     })
   }
 }
@@ -273,16 +274,24 @@ export function describeRule({ document, rule }: CompiledRule, permission: Permi
   return { document, rule, implication: rule.implied.get(permission) }
 }
 
-/** Returns the restrictions of the table that name the caller, or may, with their rules. The caller must be that of an analysis. */
-export function listRestrictions(evaluation: Evaluation) {
-  const { node, depth, table } = evaluation.position
-  if (node.depth !== depth) return []
-  return (node.denies?.all ?? []).flatMap((compiled) => {
-    const { restriction } = compiled.rule
-    if (restriction === undefined) return []
-    const outcome = judgeRule(compiled, evaluation, table)
-    return outcome === 'applies' || outcome === 'open' ? [{ compiled, restriction }] : []
+/** Returns the restrictions of the table that name the caller, or may. */
+export function listRestrictions(evaluation: Evaluation): readonly RestrictingRule[] {
+  const { caller, known, position } = evaluation
+  if (position.node.depth !== position.depth) return []
+  return position.node.restrictions.filter(({ compiled }) => {
+    // Other rules of a decision are found by the numbers of its caller.
+    if (known === undefined && !compiled.subjects.some((number) => caller?.has(number))) return false
+    const outcome = judgeRule(compiled, evaluation, position.table)
+    return outcome === 'applies' || outcome === 'open'
   })
+}
+
+/** What a restriction leaves of a table with these tags. */
+export function nameRestriction(
+  { compiled, restriction }: RestrictingRule,
+  tags: ObjectTags,
+): NamedRestriction {
+  return { ...resolveRestriction(restriction, tags), rule: createRuleReference(compiled) }
 }
 
 function isReservedAbove({ parent }: PolicyNode, permission: Permission): boolean {
