@@ -36,6 +36,8 @@ function couldUse(policies: PolicySet, request: AuthorizationRequest, permission
 /** Whether the principal may know that the object exists, so that refusals may reveal it. */
 function canKnow(policies: PolicySet, request: AuthorizationRequest): boolean {
   const { kind, id } = request
+  // The existence of the root is no secret.
+  if (id.length === 0) return true
   // A transaction shows that its table exists.
   if (kind === 'transaction' && !canKnow(policies, { ...request, kind: 'table', id: id.slice(0, -1) }))
     return false
@@ -59,7 +61,7 @@ export function canListReferences(policies: PolicySet, request: AuthorizationReq
 /** Whether a denial of this request must be reported as if the object did not exist. */
 export function isConcealed(policies: PolicySet, request: AuthorizationRequest): boolean {
   const { kind, id, principal } = request
-  // The existence of the root is no secret.
+  // That of the root is no secret, whatever its policies say.
   if (id.length === 0) return false
   const status = findOnDeny(policies, objectPosition(kind, id).namespace)
   if (status !== undefined) return status === 404
@@ -91,13 +93,11 @@ export function findContact(
   { rule }: Decision,
 ): string | undefined {
   const { kind, id } = request
-  // The existence of the root is no secret.
-  const mayKnow = (asked: AuthorizationRequest): boolean => asked.id.length === 0 || canKnow(policies, asked)
   const mayKnowNamespace = (namespace: Identifier): boolean =>
-    mayKnow({ ...request, kind: 'namespace', id: namespace })
+    canKnow(policies, { ...request, kind: 'namespace', id: namespace })
   const denying = rule && policies.findDocument(rule.policy)
   // A deny can cover the names of some tables only, so its contact would tell that one of them was guessed.
-  if (denying?.contact !== undefined && mayKnow(request) && mayKnowNamespace(denying.namespace))
+  if (denying?.contact !== undefined && canKnow(policies, request) && mayKnowNamespace(denying.namespace))
     return denying.contact
   const above = policies.documentsAbove(objectPosition(kind, id).namespace)
   const withContact = above.filter(({ contact }) => contact !== undefined)
@@ -107,8 +107,8 @@ export function findContact(
 
 /** Returns the status of the response to a denial. Only a 403 says why. */
 export function getDenialStatus(policies: PolicySet, request: AuthorizationRequest): 401 | 403 | 404 {
-  if (request.principal.method === 'anonymous') return 401
-  return isConcealed(policies, request) ? 404 : 403
+  if (isConcealed(policies, request)) return 404
+  return request.principal.method === 'anonymous' ? 401 : 403
 }
 
 /** Why a request is denied, in the words of the rules that deny it or, if none does, of allows that their condition stops. */
@@ -120,9 +120,7 @@ export interface Grounds {
 
 /** Returns what the caller may read about a denial in a response 403: nothing if it may not know of the object. */
 export function findGrounds(policies: PolicySet, request: AuthorizationRequest, decision: Decision): Grounds {
-  // The root is no secret.
-  if (decision.allowed || !(request.id.length === 0 || canKnow(policies, request)))
-    return { message: undefined, facts: [] }
+  if (decision.allowed || !canKnow(policies, request)) return { message: undefined, facts: [] }
   const { rule: denying } = decision
   const { permission, kind, id, principal } = request
   const facts = new Set<ConditionFact>()

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { anonymousPrincipal } from '../../../src/identity/principal.ts'
 import type { Permission } from '../../../src/catalog-api/permissions.ts'
 import type { ObjectKind } from '../../../src/catalog-api/operations.ts'
 import {
@@ -8,7 +9,7 @@ import {
   type WrittenPolicy,
   type WrittenRule,
 } from '../policy-builder.ts'
-import { findContact } from '../../../src/policy/visibility/concealment.ts'
+import { findContact, getDenialStatus } from '../../../src/policy/visibility/concealment.ts'
 
 const reads = (name: string): WrittenRule => ({
   id: 'read',
@@ -89,4 +90,20 @@ it('callers that may see the namespace get its contact', () => {
     'salaries',
   ])
   expect(findContact(set, request, set.decide(request))).toBe('hr')
+})
+
+it.each<[onDeny: 403 | 404 | undefined, caller: string, status: number]>([
+  [undefined, 'ann', 403],
+  [undefined, 'eve', 404],
+  [403, 'eve', 403],
+  [404, 'ann', 404],
+  [undefined, 'anonymous', 401],
+  [404, 'anonymous', 404],
+])('with onDeny: %s, a denial of %s has the status %i', (onDeny, caller, status) => {
+  const set = compilePolicySet([
+    { name: 'p', namespace: ['p'], ...(onDeny && { onDeny }), rules: [reads('ann')] },
+  ])
+  const principal = caller === 'anonymous' ? anonymousPrincipal : createCaller(caller)
+  const request = createAuthorizationRequest(principal, 'DropTable', 'table', ['p', 't'])
+  expect(getDenialStatus(set, request)).toBe(status)
 })
