@@ -61,17 +61,24 @@ function findRepeatedNames(documents: readonly PolicyDocument[]): readonly Polic
 
 /** Finds tags that differ by case: rules that name the one would leave open what has the other. */
 function findOtherSpellings(documents: readonly PolicyDocument[]): readonly PolicyProblem[] {
-  const spellings = new Map<string, string>()
-  return documents.flatMap(({ file, tags }) =>
-    [...(tags?.tables.values() ?? [])].flatMap(({ line, column, ...table }) =>
-      [table.tags, ...[...table.columns.values()].map((one) => one.tags)].flat().flatMap((tag) => {
-        const first = spellings.get(tag.toLowerCase()) ?? tag
-        spellings.set(tag.toLowerCase(), first)
-        const message = `tags: the tag "${tag}" differs from "${first}" by case; expected one spelling`
-        return first === tag ? [] : [{ file, line, column, message }]
-      }),
-    ),
-  )
+  const declared = documents.flatMap(({ file, tags }) => {
+    if (tags === undefined) return []
+    const ofNamespace = typeof tags.namespace === 'symbol' ? [] : (tags.namespace ?? [])
+    const ofTables = [...tags.tables.values()].map((table) => {
+      const columns = [...table.columns.values()]
+      return { ...table, tags: [table.tags, ...columns.map((column) => column.tags)].flat() }
+    })
+    return [{ ...tags, tags: ofNamespace }, ...ofTables].flatMap(({ line, column, tags }) =>
+      tags.map((tag) => ({ tag, file, line, column })),
+    )
+  })
+  const firsts = new Map(declared.toReversed().map(({ tag }) => [tag.toLowerCase(), tag]))
+  return declared.flatMap(({ tag, ...position }) => {
+    const first = firsts.get(tag.toLowerCase())
+    if (first === tag) return []
+    const message = `tags: the tag "${tag}" differs from "${first}" by case; expected one spelling`
+    return [{ ...position, message }]
+  })
 }
 
 /**

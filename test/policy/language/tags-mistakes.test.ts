@@ -60,6 +60,11 @@ it.for<[what: string, contents: readonly string[], error: string]>([
     'a.yaml:5:19: tags: the tag "pii" differs from "Pii" by case; expected one spelling',
   ],
   [
+    'a tag of a namespace in another spelling',
+    ['tags: { namespace: [pii] }', customers.replace('[pii]', '[PII]')],
+    'b.yaml:5:19: tags: the tag "PII" differs from "pii" by case; expected one spelling',
+  ],
+  [
     'a table in two files',
     [customers, customers],
     'b.yaml:5:19: tags: duplicate table ["crm","customers"], also in a.yaml:5',
