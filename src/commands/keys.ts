@@ -11,10 +11,10 @@ import {
   rotateKey,
   type StoredKey,
 } from '../identity/index.ts'
-import { collect, jsonOption, parseTime } from './common/arguments.ts'
+import { collect, parseTime } from './common/arguments.ts'
 import { runStep } from './common/command-failure.ts'
 import { printJson, printLine, type Io } from './common/io.ts'
-import { formatExample, newCommand } from './common/new-command.ts'
+import { formatExample, jsonOption, newCommand } from './common/new-command.ts'
 
 interface StoreOptions {
   readonly store: string

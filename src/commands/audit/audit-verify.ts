@@ -1,11 +1,11 @@
 import type { Command } from 'commander'
 import { readSealVerifier, verifyAuditLog, type VerifyReport } from '../../audit/index.ts'
-import { collect, jsonOption } from '../common/arguments.ts'
+import { collect } from '../common/arguments.ts'
 import { formatCount } from '../../lib/index.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
 import { formatProblem } from '../common/log-problems.ts'
 import { printJson, printLine, type Io } from '../common/io.ts'
-import { formatExample, newCommand } from '../common/new-command.ts'
+import { formatExample, jsonOption, newCommand } from '../common/new-command.ts'
 
 interface VerifyOptions {
   readonly publicKey: readonly string[]

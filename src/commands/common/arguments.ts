@@ -15,8 +15,6 @@ export function parseTime(text: string): Date {
   return new Date(parseTimestamp(text))
 }
 
-export const jsonOption = ['--json', 'print JSON'] as const
-
 /** Parses a time with zone, or a duration before now such as `1h` or `7d`. */
 export function parseTimeOrAge(text: string): Date {
   const time = new Date(Date.now() - parseDuration(text))

@@ -4,6 +4,8 @@ import type { Io } from './io.ts'
 /** Of a line of help that goes to a file or another program. */
 const usualColumns = 80
 
+export const jsonOption = ['--json', 'print JSON'] as const
+
 /** Formats commands as typed for the end of a help text. */
 export function formatExample(...commands: readonly string[]): string {
   return ['\nExample:', ...commands].join('\n  ')

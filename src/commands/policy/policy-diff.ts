@@ -14,10 +14,10 @@ import {
   type ReportedCaller,
   summarizeDiff,
 } from '../../policy/index.ts'
-import { collect, jsonOption } from '../common/arguments.ts'
+import { collect } from '../common/arguments.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
 import type { Io } from '../common/io.ts'
-import { formatExample } from '../common/new-command.ts'
+import { formatExample, jsonOption } from '../common/new-command.ts'
 import {
   addClusterOptions,
   applyCandidates,

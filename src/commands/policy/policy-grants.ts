@@ -11,9 +11,8 @@ import {
   whoCan,
   whoCanTag,
 } from '../../policy/index.ts'
-import { jsonOption } from '../common/arguments.ts'
 import type { Io } from '../common/io.ts'
-import { formatExample } from '../common/new-command.ts'
+import { formatExample, jsonOption } from '../common/new-command.ts'
 import { formatGrants, formatPolicySubject, formatRule, printReport } from './format-policy.ts'
 import {
   addCallerOptions,

@@ -1,8 +1,7 @@
 import { formatCount } from '../../lib/index.ts'
 import type { Command } from 'commander'
-import { jsonOption } from '../common/arguments.ts'
 import { printLine, type Io } from '../common/io.ts'
-import { formatExample } from '../common/new-command.ts'
+import { formatExample, jsonOption } from '../common/new-command.ts'
 import { type GatewaySettings, listIssuerNames } from '../../config/index.ts'
 import { readUsableKeys } from '../../identity/index.ts'
 import {

@@ -1,3 +1,4 @@
+import { jsonOption } from '../common/new-command.ts'
 import { InvalidArgumentError, type Command } from 'commander'
 import type { Principal } from '../../identity/index.ts'
 import { formatIdentifierText, type Identifier, type Permission } from '../../catalog-api/index.ts'
@@ -16,7 +17,7 @@ import {
   suggestGroup,
   type WrittenRequest,
 } from '../../policy/index.ts'
-import { collect, jsonOption, parseIdArgument, parseTime } from '../common/arguments.ts'
+import { collect, parseIdArgument, parseTime } from '../common/arguments.ts'
 import type { Io } from '../common/io.ts'
 import { readPolicyContext, requireSources, type SourceOptions } from './policy-sources.ts'
 

@@ -10,10 +10,9 @@ import {
   type TestResult,
   type TestRun,
 } from '../../policy/index.ts'
-import { jsonOption } from '../common/arguments.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
 import type { Io } from '../common/io.ts'
-import { formatExample } from '../common/new-command.ts'
+import { formatExample, jsonOption } from '../common/new-command.ts'
 import { addSourceOptions, requireSources, type SourceOptions } from './policy-sources.ts'
 import { formatRule, printReport } from './format-policy.ts'
 
