@@ -132,122 +132,126 @@ export interface RequirementDefinition {
 /** The query parameter, and the member of the response to its beginning, that names a multipart write. */
 export const uploadIdName = 'upload_id'
 
-/**
- * What an entry of the table says; it may leave out what `defaults` has. The facts are the only source of what follows from
- * them, so an operation has more members than its entry.
- */
-interface Definition {
-  /** Shown in the OpenAPI document. */
-  readonly summary: string
+/** What an entry of the table may leave out, with what it says then. */
+class Defaults {
   /** The official method. Requests to an upstream have it, except for HEAD. */
-  readonly method?: 'GET' | 'POST'
+  readonly method: 'GET' | 'POST' = 'POST'
   /**
    * All accepted methods, if there are others than the official one: clients send GET where the interface has POST, or its
    * text and its tables differ. HEAD is forwarded as HEAD: its response has the headers of the one to GET.
    */
-  readonly methods?: readonly Method[]
-  /** Path with the placeholders `{id}`, `{index_name}`, `{column}` and `{row_id}`, below one of `apiPaths`. */
-  readonly path: string
-  readonly aliases?: readonly string[]
+  readonly methods: readonly Method[] = []
+  readonly aliases: readonly string[] = []
   /** A request by an alias is forwarded by that alias: the response to it has other members. */
-  readonly forwardsAliases?: boolean
+  readonly forwardsAliases: boolean = false
   /** Request headers that upstreams receive besides those of every operation. */
-  readonly requestHeaders?: readonly string[]
+  readonly requestHeaders: readonly string[] = []
   /** Response headers that callers receive besides those of every operation. */
-  readonly responseHeaders?: readonly string[]
-  readonly object: ObjectKind
-  readonly query?: Readonly<Record<string, ParameterType>>
-  readonly required?: readonly string[]
+  readonly responseHeaders: readonly string[] = []
+  readonly query: Readonly<Record<string, ParameterType>> = {}
+  readonly required: readonly string[] = []
   /** Query parameters of old clients that are accepted and dropped. */
-  readonly droppedQuery?: readonly string[]
-  readonly body?: BodyForm
+  readonly droppedQuery: readonly string[] = []
+  readonly body: BodyForm = 'json'
   /**
    * Besides JSON, an Arrow stream of a schema without rows is accepted. The content-type alone selects the reader. The
    * stream itself states no facts.
    */
-  readonly alsoArrowSchema?: boolean
+  readonly alsoArrowSchema: boolean = false
   /**
    * The request sends metadata of a schema or of columns, which the table gets (`stored`), or which has no effect unless
    * the mode is overwrite (`ignored`): clients send rows with the metadata of the table.
    */
-  readonly columnMetadata?: ColumnMetadata | undefined
+  readonly columnMetadata: ColumnMetadata | undefined = undefined
   /** Facts with all sources of each. Sources of one fact must agree; all of them are set in the upstream request. */
-  readonly facts?: { readonly [Name in FactName]?: readonly FactSourcePath[] }
+  readonly facts: { readonly [Name in FactName]?: readonly FactSourcePath[] } = {}
   /** Accepted modes and behaviors. Any other is 400: only the upstream would understand it. */
-  readonly modes?: readonly string[]
-  readonly behaviors?: readonly string[]
+  readonly modes: readonly string[] = []
+  readonly behaviors: readonly string[] = []
   /** The branch is unknown, always or if the request states this fact: it touches every branch, or that of a tag. */
-  readonly unknownBranch?: 'always' | FactName | undefined
-  readonly entries?: BatchEntries | undefined
+  readonly unknownBranch: 'always' | FactName | undefined = undefined
+  readonly entries: BatchEntries | undefined = undefined
   /** Permissions required besides that of the operation, in the order in which they are decided. */
-  readonly requires?: readonly RequirementDefinition[]
+  readonly requires: readonly RequirementDefinition[] = []
   /** Facts without which a request is refused. */
-  readonly requiredFacts?: readonly ('manifestPath' | 'newName')[]
+  readonly requiredFacts: readonly ('manifestPath' | 'newName')[] = []
   /** The response may contain storage credentials. They are removed from it unless VendCredentials is allowed. */
-  readonly vends?: boolean
+  readonly vends: boolean = false
   /** Body members, besides `id` and `context`, that count as absent if they are `{}` or `[]`. */
-  readonly emptyIsAbsent?: readonly string[]
+  readonly emptyIsAbsent: readonly string[] = []
   /** The members of the object `query` may also stand at the top of the body. */
-  readonly alsoFlat?: boolean
+  readonly alsoFlat: boolean = false
   /** Flags that clients repeat in the body with the defaults of their model: true in the query takes precedence. */
-  readonly defaultedFlags?: readonly string[]
+  readonly defaultedFlags: readonly string[] = []
   /** The body names a job by `job_id`, and callers that started the job may act on it. */
-  readonly namesJob?: boolean
+  readonly namesJob: boolean = false
   /** The body may hold a secret, which the text of an error of the upstream may repeat. */
-  readonly holdsSecret?: boolean
+  readonly holdsSecret: boolean = false
   /** The body may select records of the object of the route by the `job_id` that the caller got. */
-  readonly selectsJob?: boolean
+  readonly selectsJob: boolean = false
   /**
    * The operation `begins` a multipart write, whose id is the member `upload_id` of the response; it `names` one by the
    * query parameter `upload_id`; or it `mayName` one: such a request uploads a part, which creates no version. Only the
    * caller that began a multipart write may name it.
    */
-  readonly multipart?: 'begins' | 'names' | 'mayName' | undefined
+  readonly multipart: 'begins' | 'names' | 'mayName' | undefined = undefined
   /** Parameters and members that an audit record holds besides the facts. */
-  readonly recorded?: readonly string[]
+  readonly recorded: readonly string[] = []
   /** Members of the response to a change that are only sent to callers that may describe the object. */
-  readonly describes?: readonly string[]
+  readonly describes: readonly string[] = []
   /** Further members of the body of an extra operation; those of the catalog API are in its request schema. */
-  readonly members?: readonly string[]
-  readonly effect: Effect
-  /** Undefined if policies must name the operation. */
-  readonly group: PermissionGroup | undefined
-  /** Whether policies of delegated namespaces may allow it. */
-  readonly isDelegated: boolean
-  readonly status?: 200 | 201 | 202
+  readonly members: readonly string[] = []
+  readonly status: 200 | 201 | 202 = 200
   /** With this status, too, the response may be a result: that the operation had no effect, and why. */
-  readonly statusWithoutEffect?: 409 | undefined
+  readonly statusWithoutEffect: 409 | undefined = undefined
   /** The response has the status 202 and a `job_id` if a job continues the work. */
-  readonly mayStartJob?: boolean
-  readonly response?: ResponseForm
-  readonly versions?: VersionEffect | undefined
+  readonly mayStartJob: boolean = false
+  readonly response: ResponseForm = 'json'
+  readonly versions: VersionEffect | undefined = undefined
   /** Its member `version` is the version that it creates. */
-  readonly statesVersion?: boolean
+  readonly statesVersion: boolean = false
   /** It creates its object, so a refusal can only reveal the namespace. */
-  readonly creates?: boolean
+  readonly creates: boolean = false
   /** Callers that are allowed it on an object of these kinds may know that the object exists. */
-  readonly reveals?: readonly ObjectKind[]
+  readonly reveals: readonly ObjectKind[] = []
   /** It describes objects of these kinds, so it reveals them, and callers that are allowed it see them in listings. */
-  readonly describesKinds?: readonly ObjectKind[]
+  readonly describesKinds: readonly ObjectKind[] = []
   /**
    * The response `lists` the tags or branches of the table, or errors may contain `names` of others, because tags and
    * branches retain what the operation changes. Errors of operations with the fact `tag` may, too.
    */
-  readonly references?: 'lists' | 'names' | undefined
+  readonly references: 'lists' | 'names' | undefined = undefined
   /**
    * How callers who may read a part of a table can use the operation on it: by a query or a count that is restricted to the
    * part, by a description without the rest, or as it is, since it says nothing of rows and columns. All others are denied to
    * them.
    */
-  readonly readsPart?: ReadsPart | undefined
+  readonly readsPart: ReadsPart | undefined = undefined
   /** The response lists these objects, so it is filtered by visibility. */
-  readonly lists?: Listing | undefined
+  readonly lists: Listing | undefined = undefined
   /** Afterwards the object has no longer its name. Operations that remove names of one space count as one in denies. */
-  readonly removesName?: boolean
+  readonly removesName: boolean = false
   /** Afterwards the content of the table has, or may be given, another name, branch or version. */
-  readonly moves?: boolean
+  readonly moves: boolean = false
   /** Errors besides those of every operation, and those for an object or a namespace that does not exist. */
-  readonly errors?: readonly ErrorName[]
+  readonly errors: readonly ErrorName[] = []
+}
+
+/**
+ * What an entry of the table says. The facts are the only source of what follows from them, so an operation has more
+ * members than its entry.
+ */
+interface Definition extends Partial<Defaults> {
+  /** Shown in the OpenAPI document. */
+  readonly summary: string
+  /** Path with the placeholders `{id}`, `{index_name}`, `{column}` and `{row_id}`, below one of `apiPaths`. */
+  readonly path: string
+  readonly object: ObjectKind
+  readonly effect: Effect
+  /** Undefined if policies must name the operation. */
+  readonly group: PermissionGroup | undefined
+  /** Whether policies of delegated namespaces may allow it. */
+  readonly isDelegated: boolean
 }
 
 /** Generated clients send both alternatives, one of them empty. */
@@ -379,6 +383,7 @@ const listsReferences = {
   references: 'lists',
 } as const
 const paged = { method: 'GET', query: paging, body: 'none' } as const
+const dropsTable = { body: 'none', unknownBranch: 'always', removesName: true, mayStartJob: true } as const
 
 type Access = Pick<Definition, 'effect' | 'group' | 'isDelegated'>
 
@@ -490,17 +495,15 @@ export const operations = {
     reveals: ['namespace'],
   }),
   ListTables: onNamespace('table/list', reads('browse'), {
+    ...paged,
     summary: 'Lists the tables of a namespace',
-    method: 'GET',
-    body: 'none',
     query: { ...paging, include_declared: 'boolean' },
     lists: 'tables',
     reveals: ['namespace', ...tableKinds],
   }),
   ListAllTables: onAll('table', reads('browse'), {
+    ...paged,
     summary: 'Lists the tables of all namespaces',
-    method: 'GET',
-    body: 'none',
     query: { ...paging, include_declared: 'boolean' },
     lists: 'all tables',
   }),
@@ -555,12 +558,9 @@ export const operations = {
     reveals: tableKinds,
   }),
   DropTable: onTable('drop', commits('drop'), {
+    ...dropsTable,
     summary: 'Drops a table with its data',
-    body: 'none',
-    unknownBranch: 'always',
     describes: ['location', 'properties'],
-    removesName: true,
-    mayStartJob: true,
   }),
   DeregisterTable: onTable('deregister', changes('drop'), {
     summary: 'Removes a table from the catalog and keeps its data',
@@ -1023,11 +1023,8 @@ export const operations = {
     body: 'none',
   }),
   DropMaterializedView: onMaterializedView('drop', commits('drop'), {
+    ...dropsTable,
     summary: 'Drops a materialized view with its data',
-    body: 'none',
-    unknownBranch: 'always',
-    removesName: true,
-    mayStartJob: true,
   }),
   ListMaterializedViews: onNamespace('materialized_view/list', reads('browse'), {
     ...paged,
@@ -1044,11 +1041,8 @@ export const operations = {
   }),
   DescribeView: onView('describe', reads('admin', delegated), { summary: 'Describes a view', body: 'none' }),
   DropView: onView('drop', changes('drop'), {
+    ...dropsTable,
     summary: 'Drops a view',
-    body: 'none',
-    unknownBranch: 'always',
-    removesName: true,
-    mayStartJob: true,
   }),
   ListViews: onNamespace('view/list', reads('browse'), {
     ...paged,
@@ -1074,9 +1068,8 @@ export const operations = {
   }),
   // Its response contains code, not only names, so it is not filtered by visibility.
   ListFunctions: onNamespace('function/list', reads('admin', delegated), {
+    ...paged,
     summary: 'Lists the functions of a namespace',
-    method: 'GET',
-    body: 'none',
     query: { ...paging, include_definition: 'boolean' },
   }),
   // A secret has no effect outside of its namespace before a function gets it, which UseSecret decides. Names of secrets say
@@ -1196,60 +1189,12 @@ export interface BuiltInOperation extends Operation {
   readonly name: OperationName
 }
 
-const defaults = {
-  method: 'POST',
-  methods: [],
-  aliases: [],
-  forwardsAliases: false,
-  requestHeaders: [],
-  responseHeaders: [],
-  query: {},
-  required: [],
-  droppedQuery: [],
-  body: 'json',
-  alsoArrowSchema: false,
-  columnMetadata: undefined,
-  facts: {},
-  modes: [],
-  behaviors: [],
-  unknownBranch: undefined,
-  entries: undefined,
-  requires: [],
-  requiredFacts: [],
-  vends: false,
-  emptyIsAbsent: [],
-  alsoFlat: false,
-  defaultedFlags: [],
-  namesJob: false,
-  holdsSecret: false,
-  selectsJob: false,
-  multipart: undefined,
-  recorded: [],
-  describes: [],
-  members: [],
-  status: 200,
-  statusWithoutEffect: undefined,
-  mayStartJob: false,
-  response: 'json',
-  versions: undefined,
-  statesVersion: false,
-  creates: false,
-  reveals: [],
-  describesKinds: [],
-  references: undefined,
-  readsPart: undefined,
-  lists: undefined,
-  removesName: false,
-  moves: false,
-  errors: [],
-} satisfies Required<Omit<Definition, 'summary' | 'path' | 'object' | keyof Access>>
-
 /** Completes an entry by the defaults, and by what follows from it. */
 export function complete<Name extends AnyOperationName>(
   name: Name,
   definition: Definition,
 ): Operation & { readonly name: Name } {
-  const entry: Required<Definition> = { ...defaults, ...definition }
+  const entry: Required<Definition> = Object.assign(new Defaults(), definition)
   const { path, method, methods, body } = entry
   const facts = getKeys(entry.facts).map(
     (fact) => [fact, (entry.facts[fact] ?? []).map(parseFactSource)] as const,
