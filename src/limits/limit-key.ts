@@ -9,13 +9,15 @@ import {
 import { getAddressKey } from '../lib/index.ts'
 import type { LimitSelection } from '../config/index.ts'
 
+/** What limits count of a request. */
 export interface LimitedRequest {
   readonly principal: Pick<Principal, 'name' | 'method'>
   readonly route: Pick<RouteMatch, 'operation' | 'id'>
-  readonly client: string
-  readonly hasBody: boolean
-  /** In bytes; undefined for chunked bodies. */
-  readonly contentLength: number | undefined
+  readonly head: {
+    readonly client: string
+    /** In bytes; undefined for chunked bodies. */
+    readonly contentLength: number | undefined
+  }
 }
 
 /** Returns the key by which a limit counts a request; undefined if the limit does not apply to it. */
@@ -32,13 +34,13 @@ export function createLimitKeyFunction({
   const selectedPrincipals = principals && new Set(principals)
   const getNamespaceKey = createNamespaceKeyFunction(namespaces)
   return (request) => {
-    const { route, principal, client } = request
+    const { route, principal, head } = request
     if (!selectsOperation(route.operation)) return undefined
     if (selectedPrincipals !== undefined && !selectedPrincipals.has(principal.name)) return undefined
     const namespace = getNamespaceKey(route)
     if (namespace === undefined || per === 'namespace') return namespace
     if (per === 'principal') return getPrincipalKey(principal)
-    return per === 'address' ? getAddressKey(client) : ''
+    return per === 'address' ? getAddressKey(head.client) : ''
   }
 }
 

@@ -8,7 +8,7 @@ import type {
 } from '../config/index.ts'
 import { formatBytes, getAddressKey } from '../lib/index.ts'
 import { createLimitKeyFunction, type LimitedRequest, type LimitKeyFunction } from './limit-key.ts'
-import { type BucketFactory, createBuckets } from './token-buckets.ts'
+import { type BucketFactory, TokenBuckets } from './token-buckets.ts'
 
 /** All methods are synchronous, so that all limits of a request are checked before any is charged. */
 interface Limit {
@@ -45,19 +45,7 @@ export class LimitExceeded extends CatalogError {
   }
 }
 
-export interface Limits {
-  /**
-   * Throws LimitExceeded (429) without charging any limit. The caller must release the
-   * lease.
-   */
-  admit(request: LimitedRequest): LimitLease | undefined
-  /**
-   * Charges each entry of an admitted batch as a request for its object, which may leave a debt in the limits of the
-   * batch. Throws as `admit` if another limit is exhausted.
-   */
-  admitEntries(batch: LimitedRequest, entries: readonly LimitedRequest['route'][]): void
-  readonly failedAuthentications: FailedAuthentications
-}
+export type Limits = ReturnType<typeof createLimits>
 
 interface Claim {
   readonly limit: Limit
@@ -72,16 +60,17 @@ type RequestLimitSettings = Pick<
 /** Rates and bytes are counted in buckets of `makeBuckets`. */
 export function createLimits(
   settings: RequestLimitSettings,
-  makeBuckets: BucketFactory = createLocalBuckets,
-): Limits {
+  makeBuckets: BucketFactory = (_limit, bucket) => new TokenBuckets(bucket),
+) {
   const limits = [
     ...settings.rates.map((rate) => createRateLimit(rate, makeBuckets)),
     ...settings.byteQuotas.map((quota) => createByteQuota(quota, makeBuckets)),
     ...settings.concurrency.map(createConcurrencyLimit),
   ]
   return {
-    failedAuthentications: createFailedAuthentications(settings.failedAuthentications),
-    admit(request) {
+    failedAuthentications: new FailedAuthentications(settings.failedAuthentications),
+    /** Throws LimitExceeded (429) without charging any limit. The caller must release the lease. */
+    admit(request: LimitedRequest): LimitLease | undefined {
       if (limits.length === 0) return undefined
       const now = performance.now()
       const claims = limits.flatMap((limit): Claim[] => {
@@ -92,7 +81,11 @@ export function createLimits(
       const leases = claims.flatMap(({ limit, key }) => limit.take(key, request, now) ?? [])
       return leases.length > 1 ? combineLeases(leases) : leases[0]
     },
-    admitEntries(batch, entries) {
+    /**
+     * Charges each entry of an admitted batch as a request for its object, which may leave a debt in the limits of the
+     * batch. Throws as `admit` if another limit is exhausted.
+     */
+    admitEntries(batch: LimitedRequest, entries: readonly LimitedRequest['route'][]): void {
       const now = performance.now()
       const claims = limits.flatMap((limit) => findEntryClaims(limit, batch, entries))
       assertNotExceeded(
@@ -105,8 +98,6 @@ export function createLimits(
   }
 }
 
-const createLocalBuckets: BucketFactory = (_limit, settings) => createBuckets(settings)
-
 /** Counts the entries of a batch by their key in a limit that counts requests. */
 function findEntryClaims(
   limit: Limit,
@@ -114,10 +105,10 @@ function findEntryClaims(
   entries: readonly LimitedRequest['route'][],
 ): readonly (Claim & { readonly entries: number })[] {
   if (limit.chargeEntries === undefined) return []
-  const { principal, client, hasBody, contentLength } = batch
+  const { principal, head } = batch
   const counts = new Map<string, number>()
   for (const route of entries) {
-    const key = limit.keyFor({ principal, client, hasBody, contentLength, route })
+    const key = limit.keyFor({ principal, head, route })
     if (key !== undefined) counts.set(key, (counts.get(key) ?? 0) + 1)
   }
   return Array.from(counts, ([key, count]) => ({ limit, key, entries: count }))
@@ -206,8 +197,8 @@ export function createByteQuota(settings: ByteSettings, makeBuckets: BucketFacto
     reason: 'quota_exceeded',
     title: `the limit "${name}" of ${formatBytes(perSecond)} a second (limits.byteQuotas of the gateway)`,
     keyFor: createLimitKeyFunction(settings),
-    waitMs: (key, request, now) => buckets.waitMs(key, requiredBytes(request.contentLength), now),
-    take(key, { contentLength }, now) {
+    waitMs: (key, request, now) => buckets.waitMs(key, requiredBytes(request.head.contentLength), now),
+    take(key, { head: { contentLength } }, now) {
       const charge = (bytes: number): void => buckets.take(key, bytes, performance.now())
       // At most the burst, so that an announced length that is never sent does not block other requests for long.
       let announcedBytes = Math.min(contentLength ?? 0, burst)
@@ -232,35 +223,32 @@ function requiredBytes(contentLength: number | undefined): number {
   return Math.max(1, contentLength ?? 1)
 }
 
-export interface FailedAuthentications {
-  /** Throws LimitExceeded (429) after too many failures. */
-  assertAllowed(client: string): void
-  recordFailure(client: string): void
-}
-
 /** Of failed authentications of one address. */
 const maxBurst = 20
 
-export function createFailedAuthentications(
-  settings: FailedAuthenticationSettings | undefined,
-): FailedAuthentications {
-  if (settings === undefined) return { assertAllowed: () => undefined, recordFailure: () => undefined }
-  const buckets = createBuckets({ perSecond: settings.perSecond, burst: maxBurst })
-  return {
-    assertAllowed(client) {
-      const wait = buckets.waitMs(getAddressKey(client), 1, performance.now())
-      if (wait === 0) return
-      throw new LimitExceeded(
-        'too_many_failed_authentications',
-        'too many failed authentications from this address (limits.failedAuthentications of the gateway)',
-        wait,
-      )
-    },
-    recordFailure(client) {
-      const now = performance.now()
-      const key = getAddressKey(client)
-      // Concurrent failures leave no debt: they block the address no longer than a single one.
-      if (buckets.waitMs(key, 1, now) === 0) buckets.take(key, 1, now)
-    },
+/** Limits failed authentications of each address, if the settings say so. */
+export class FailedAuthentications {
+  readonly #buckets: TokenBuckets | undefined
+
+  constructor(settings: FailedAuthenticationSettings | undefined) {
+    this.#buckets = settings && new TokenBuckets({ perSecond: settings.perSecond, burst: maxBurst })
+  }
+
+  /** Throws LimitExceeded (429) after too many failures. */
+  assertAllowed(client: string): void {
+    const wait = this.#buckets?.waitMs(getAddressKey(client), 1, performance.now()) ?? 0
+    if (wait === 0) return
+    throw new LimitExceeded(
+      'too_many_failed_authentications',
+      'too many failed authentications from this address (limits.failedAuthentications of the gateway)',
+      wait,
+    )
+  }
+
+  recordFailure(client: string): void {
+    const now = performance.now()
+    const key = getAddressKey(client)
+    // Concurrent failures leave no debt: they block the address no longer than a single one.
+    if (this.#buckets?.waitMs(key, 1, now) === 0) this.#buckets.take(key, 1, now)
   }
 }

@@ -1,24 +1,23 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { getOperation } from '../../src/catalog-api/operations.ts'
 import { createByteQuota } from '../../src/limits/limits.ts'
-import { createBuckets } from '../../src/limits/token-buckets.ts'
+import { TokenBuckets } from '../../src/limits/token-buckets.ts'
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }))
 afterEach(() => void vi.useRealTimers())
 
 const requestOf = (contentLength: number | undefined) => ({
   principal: { name: 'dev', method: 'api-key' as const },
-  client: '192.0.2.1',
   route: { operation: getOperation('InsertIntoTable'), id: ['t'] },
-  hasBody: true,
-  contentLength,
+  head: { client: '192.0.2.1', contentLength },
 })
 
 /** A quota of one second of 100,000 bytes, and what a request of this many bytes waits for and takes. */
 function openQuota() {
   const settings = { name: 'bytes', per: 'all', operations: ['all'], perSecond: 100_000 } as const
-  const quota = createByteQuota({ ...settings, operations: ['all'] }, (_limit, buckets) =>
-    createBuckets(buckets),
+  const quota = createByteQuota(
+    { ...settings, operations: ['all'] },
+    (_limit, buckets) => new TokenBuckets(buckets),
   )
   return {
     waitMs: (bytes: number | undefined) => quota.waitMs('key', requestOf(bytes), performance.now()),

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { createBuckets } from '../../src/limits/token-buckets.ts'
+import { TokenBuckets } from '../../src/limits/token-buckets.ts'
 
 /** Models a bucket refilled millisecond by millisecond: a thousandth of a token per token a second. */
 function modelBucket({ perSecond, burst }: { perSecond: number; burst: number }) {
@@ -41,7 +41,7 @@ it('buckets behave like buckets filled millisecond by millisecond', () => {
   })
   fc.assert(
     fc.property(settings, arrivals, fc.nat(2 ** 40), (settings, arrivals, start) => {
-      const buckets = createBuckets(settings)
+      const buckets = new TokenBuckets(settings)
       const model = { one: modelBucket(settings), other: modelBucket(settings) }
       let now = 0
       for (const { afterMs, key, tokens, isCertain } of arrivals) {
@@ -60,7 +60,7 @@ it('buckets behave like buckets filled millisecond by millisecond', () => {
 })
 
 it('returned tokens count as never taken', () => {
-  const buckets = createBuckets({ perSecond: 1, burst: 5 })
+  const buckets = new TokenBuckets({ perSecond: 1, burst: 5 })
   buckets.take('key', 5, 0)
   buckets.take('key', -4, 0)
   expect(buckets.waitMs('key', 4, 0)).toBe(0)
@@ -72,7 +72,7 @@ it('returned tokens count as never taken', () => {
 })
 
 it('bounds the number of buckets, and an evicted one is full', () => {
-  const buckets = createBuckets({ perSecond: 1, burst: 1, maxKeys: 2 })
+  const buckets = new TokenBuckets({ perSecond: 1, burst: 1, maxKeys: 2 })
   for (const key of ['first', 'second', 'third']) buckets.take(key, 1, 0)
   expect(buckets.waitMs('first', 1, 0)).toBe(0)
   expect(buckets.waitMs('second', 1, 0)).toBe(1000)

@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises'
 import {
-  createBodyMemory,
   createLimits,
   createLoadShedder,
   FairCapacity,
@@ -32,16 +31,16 @@ export async function openLimits(
   const limits = createLimits(settings.limits, shared?.createBuckets)
   await shared?.start()
   const maxConnections = await allowedConnections({ settings, log })
-  const bodyMemory = createBodyMemory(
+  const bodyMemory = new FairCapacity(
     tuning.maxJsonMemoryBytes ?? computeBodyMemory(settings.limits.maxJsonBytes),
   )
-  metrics.json_memory_bytes(() => bodyMemory.reservedBytes())
-  metrics.max_json_memory_bytes(() => bodyMemory.maxBytes)
+  metrics.json_memory_bytes(() => bodyMemory.used)
+  metrics.max_json_memory_bytes(() => bodyMemory.capacity)
   const requestQueue = new RequestQueue()
   const shedding = createLoadShedder(requestQueue, upstreams.all, tuning.loadSheddingThresholdMs)
   closers.push(() => shedding.close())
   metrics.load_shed_ratio(() => shedding.shedRatios().map(({ ratio, ...labels }) => [labels, ratio]))
-  const activeRequests = new FairCapacity(maxConnections, 1)
+  const activeRequests = new FairCapacity(maxConnections)
   return {
     limits,
     activeRequests,

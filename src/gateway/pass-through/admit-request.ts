@@ -6,12 +6,12 @@ import { type PassThroughRouteSettings, webSocketMethod } from '../../config/ind
 import { AuthenticationError, type Principal } from '../../identity/index.ts'
 import { getAddressKey } from '../../lib/index.ts'
 import {
-  createBuckets,
   FairCapacity,
   getPrincipalKey,
   LimitExceeded,
   type LoadShedder,
   Overloaded,
+  TokenBuckets,
 } from '../../limits/index.ts'
 import { createUndiciConnector, type Outbound } from '../../outbound/index.ts'
 import { awaitAuditRecord } from '../stages/audit.ts'
@@ -46,11 +46,11 @@ export async function openRoute(
     settings,
     paths: createPassThroughPaths(prefix, upstream, catalogs),
     /** Of requests and WebSocket connections at a time. */
-    capacity: new FairCapacity(maxRequests, 1),
+    capacity: new FairCapacity(maxRequests),
     /** Of audited requests, by caller: each adds a record to the log that all callers share. */
-    changes: createBuckets({ perSecond: changesPerSecond, burst: 10 * changesPerSecond }),
+    changes: new TokenBuckets({ perSecond: changesPerSecond, burst: 10 * changesPerSecond }),
     /** Of those of all callers without an identity together, who have many addresses. */
-    changesOfStrangers: createBuckets({ perSecond: 10 * changesPerSecond, burst: 100 * changesPerSecond }),
+    changesOfStrangers: new TokenBuckets({ perSecond: 10 * changesPerSecond, burst: 100 * changesPerSecond }),
     /** Scheme, host and port of the upstream. */
     origin: new URL(upstream.origin),
     connect,

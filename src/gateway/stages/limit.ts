@@ -1,10 +1,9 @@
 import { getOperation, isOperationName } from '../../catalog-api/index.ts'
 import type { Decisions } from '../authorization/decisions.ts'
 import {
-  type BodyMemory,
+  createReservation,
   type FairCapacity,
   getPrincipalKey,
-  type LimitedRequest,
   type LimitLease,
   type Limits,
   type LoadShedder,
@@ -21,7 +20,8 @@ export interface LimitOptions {
   /** Active requests of all principals: at most as many as there may be connections. */
   readonly activeRequests: FairCapacity
   readonly shedding: LoadShedder
-  readonly bodyMemory: BodyMemory
+  /** For the JSON bodies of all requests. */
+  readonly bodyMemory: FairCapacity
 }
 
 /** A request that holds capacity of every limit. */
@@ -43,7 +43,7 @@ export function limit(
   const holder = getPrincipalKey(principal)
   shedding.admit(routeUpstream.name, route.operation, holder)
   holdActiveRequest(activeRequests, holder, response)
-  const lease = limits.admit(toLimitedRequest(request))
+  const lease = limits.admit(request)
   if (lease !== undefined) {
     const stopCounting = lease.countSent && countSent(response, lease.countSent)
     response.onClose.add(() => {
@@ -51,7 +51,7 @@ export function limit(
       lease.release()
     })
   }
-  const reserveMemory = bodyMemory.createReservation(holder, (release) => {
+  const reserveMemory = createReservation(bodyMemory, holder, (release) => {
     if (response.isDestroyed) release()
     else response.onClose.add(release)
   })
@@ -110,14 +110,8 @@ export function limitEntries<Request extends Authenticated & { readonly permit: 
   const entries = request.permit.decisions.flatMap(({ requiredPermission: { entry, permission, id } }) =>
     entry !== undefined && isOperationName(permission) ? [{ operation: getOperation(permission), id }] : [],
   )
-  limits.admitEntries(toLimitedRequest(request), entries)
+  limits.admitEntries(request, entries)
   return advance(request, { entries: entries.length })
-}
-
-/** What limits count of a request. */
-function toLimitedRequest({ head, route, principal }: Authenticated): LimitedRequest {
-  const { client, hasBody, contentLength } = head
-  return { principal, route, client, hasBody, contentLength }
 }
 
 /** Reports sent bytes while a long response is sent. Returns a function that reports the rest and stops. */

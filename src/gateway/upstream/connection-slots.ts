@@ -26,7 +26,7 @@ export class ConnectionSlots extends FairCapacity {
     { maxPendingRequests, queueTimeoutMs }: Pick<UpstreamBounds, 'maxPendingRequests' | 'queueTimeoutMs'>,
   ) {
     super(maxActive, maxHeldToFree)
-    this.#queue = new FairCapacity(maxPendingRequests, 1)
+    this.#queue = new FairCapacity(maxPendingRequests)
     this.#queueTimeoutMs = queueTimeoutMs
   }
 

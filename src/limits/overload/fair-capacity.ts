@@ -1,3 +1,5 @@
+import { CatalogError } from '../../catalog-api/index.ts'
+
 /** Holder of a part of the capacity: the key of a principal, or a symbol for a part of the gateway itself. */
 export type CapacityHolder = string | symbol
 
@@ -12,7 +14,7 @@ export class FairCapacity {
   #used = 0
   readonly #held = new Map<CapacityHolder, number>()
 
-  constructor(capacity: number, maxHeldToFree: number) {
+  constructor(capacity: number, maxHeldToFree = 1) {
     this.capacity = capacity
     this.#maxHeldToFree = maxHeldToFree
   }
@@ -43,5 +45,44 @@ export class FairCapacity {
     const left = this.held(holder) - amount
     if (left > 0) this.#held.set(holder, left)
     else this.#held.delete(holder)
+  }
+}
+
+/** The gateway has no capacity for the request: 503 with `retry-after`, which the message repeats. */
+export class Overloaded extends CatalogError {
+  constructor(message = 'the gateway is overloaded') {
+    // Jitter: simultaneous retries of clients would overload the gateway again.
+    const seconds = String(1 + Math.floor(Math.random() * 5))
+    super('ServiceUnavailable', `${message}; retry in ${seconds} s`, {
+      reason: 'overloaded',
+      headers: { 'retry-after': seconds },
+    })
+  }
+}
+
+/** Bytes per body that need no reservation; almost all bodies are smaller. */
+const unreservedBytes = 16 * 1024
+
+/**
+ * Reserves memory for a body that is buffered until its request ends. Call the result with the bytes of each chunk before it
+ * is buffered: it takes memory in powers of two, passes its release to `registerRelease`, and throws Overloaded (503) if the
+ * holder may not hold more.
+ */
+export function createReservation(
+  memory: FairCapacity,
+  holder: CapacityHolder,
+  registerRelease: (release: () => void) => void,
+): (bytes: number) => void {
+  let buffered = 0
+  let reserved = unreservedBytes
+  return (bytes) => {
+    buffered += bytes
+    while (buffered > reserved) {
+      const increment = reserved
+      if (!memory.take(holder, increment))
+        throw new Overloaded('the JSON bodies of this caller hold its share of the memory for bodies')
+      registerRelease(() => memory.release(holder, increment))
+      reserved += increment
+    }
   }
 }

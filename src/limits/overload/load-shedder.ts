@@ -1,16 +1,38 @@
-import { CatalogError, getOperation, type Operation, operationNames } from '../../catalog-api/index.ts'
-import type { CapacityHolder } from './fair-capacity.ts'
-import { getPoolName, getShedClass, type PoolName, type ShedClass, shedClasses } from './shed-class.ts'
+import { getOperation, type Operation, operationNames } from '../../catalog-api/index.ts'
+import { type CapacityHolder, Overloaded } from './fair-capacity.ts'
+
+/** In the order of shedding. */
+export const shedClasses = ['bulk', 'data', 'listing'] as const
+
+export type ShedClass = (typeof shedClasses)[number]
+
+/**
+ * `bulk` transfers rows as Arrow and blobs, `data` processes rows, `listing` returns pages. Others are never shed:
+ * descriptions are small, and other requests wait for changes such as commits.
+ */
+export function getShedClass({ body, response, group, query }: Operation): ShedClass | undefined {
+  if (body === 'arrow' || (response !== 'json' && response !== 'empty')) return 'bulk'
+  if (group === 'query' || group === 'write') return 'data'
+  return query.has('page_token') ? 'listing' : undefined
+}
+
+/**
+ * The connection pools of an upstream. `bulk` is for requests whose body streams, up or down: a slow client holds such
+ * a connection for as long as it likes. `listing` is for the reads of listings: one listing may need dozens of them.
+ * `small` is for all others, which never wait for a client.
+ */
+export const poolNames = ['small', 'bulk', 'listing'] as const
+
+export type PoolName = (typeof poolNames)[number]
+
+/** Returns the pool for requests of an operation, unless a large JSON body makes one `bulk`. */
+export function getPoolName(operation: Operation): PoolName {
+  if (operation.lists !== undefined) return 'listing'
+  return getShedClass(operation) === 'bulk' ? 'bulk' : 'small'
+}
 
 /** Sheds requests for rows before listings, and small reads never. */
-export interface LoadShedder {
-  admit(upstream: string, operation: Operation, holder: CapacityHolder): void
-  /** Throws Overloaded (503) if the document is shed; documents are shed like listings. */
-  admitDocument(): void
-  /** Ratio of shed requests per class and upstream, from 0 to 1. */
-  shedRatios(): readonly { readonly upstream: string; readonly class: ShedClass; readonly ratio: number }[]
-  close(): void
-}
+export type LoadShedder = ReturnType<typeof createLoadShedder>
 
 export interface QueueDelay {
   /** Milliseconds since the oldest pending request arrived; 0 if there is none. */
@@ -27,18 +49,6 @@ export interface UpstreamLoad {
   readonly slots: Readonly<Record<PoolName, PoolLoad>>
 }
 
-/** The gateway has no capacity for the request: 503 with `retry-after`, which the message repeats. */
-export class Overloaded extends CatalogError {
-  constructor(message = 'the gateway is overloaded') {
-    // Jitter: simultaneous retries of clients would overload the gateway again.
-    const seconds = String(1 + Math.floor(Math.random() * 5))
-    super('ServiceUnavailable', `${message}; retry in ${seconds} s`, {
-      reason: 'overloaded',
-      headers: { 'retry-after': seconds },
-    })
-  }
-}
-
 /** Lists the pools that operations of a class use. */
 function listPools(shedClass: ShedClass): readonly PoolName[] {
   const ofClass = operationNames.map(getOperation).filter((one) => getShedClass(one) === shedClass)
@@ -46,18 +56,13 @@ function listPools(shedClass: ShedClass): readonly PoolName[] {
 }
 
 const tickMs = 50
-const defaultMaxDelayMs = 1_000
 
 /**
  * Monitors the event loop lag, the delay of requests queued in it, and the queue delay of each connection pool. While a
  * delay exceeds `maxDelayMs`, an increasing ratio is refused: of all requests if the process is overloaded, else of
  * those that would wait for that pool, so that principals within their fair share are not refused because others queue.
  */
-export function createLoadShedder(
-  queue: QueueDelay,
-  upstreams: readonly UpstreamLoad[],
-  maxDelayMs = defaultMaxDelayMs,
-): LoadShedder {
+export function createLoadShedder(queue: QueueDelay, upstreams: readonly UpstreamLoad[], maxDelayMs = 1_000) {
   const ofProcess = new Shedder(maxDelayMs)
   const createPool = (load: PoolLoad) => ({ load, shedder: new Shedder(maxDelayMs) })
   const poolsByUpstream = new Map(
@@ -76,7 +81,8 @@ export function createLoadShedder(
       for (const { load, shedder } of Object.values(pools)) shedder.observe(load.oldestPendingMs())
   }, tickMs).unref()
   return {
-    admit(upstream, operation, holder) {
+    /** Throws Overloaded (503) if the request is shed. */
+    admit(upstream: string, operation: Operation, holder: CapacityHolder): void {
       const shedClass = getShedClass(operation)
       if (shedClass === undefined) return
       const pool = poolsByUpstream.get(upstream)?.[getPoolName(operation)]
@@ -85,9 +91,11 @@ export function createLoadShedder(
       if (ofProcess.shouldShed(shedClass)) throw new Overloaded()
       if (isRefused) throw new Overloaded('too many requests wait for a connection to the upstream')
     },
-    admitDocument() {
+    /** Throws Overloaded (503) if the document is shed; documents are shed like listings. */
+    admitDocument(): void {
       if (ofProcess.shouldShed('listing')) throw new Overloaded()
     },
+    /** Ratio of shed requests per class and upstream, from 0 to 1. */
     shedRatios: () =>
       [...poolsByUpstream].flatMap(([upstream, pools]) =>
         classes.map(({ name, poolNames }) => {
@@ -95,7 +103,7 @@ export function createLoadShedder(
           return { upstream, class: name, ratio: Math.max(...shedders.map((one) => one.shedRatio(name))) }
         }),
       ),
-    close: () => clearInterval(timer),
+    close: (): void => clearInterval(timer),
   }
 }
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { SharedLimitsSettings } from '../../config/index.ts'
 import { hasErrorCode, readSecret, readTlsFiles, withTimeout } from '../../lib/index.ts'
 import type { Outbound } from '../../outbound/index.ts'
-import type { Charge } from './shared-buckets.ts'
+import type { Charge } from '../token-buckets.ts'
 
 /**
  * A key stores the milliseconds until its bucket is full, with their time, and expires when it is full. Returns the new

@@ -3,9 +3,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { SharedLimitsSettings } from '../../config/index.ts'
 import { Backoff, withTimeout } from '../../lib/index.ts'
 import type { Outbound } from '../../outbound/index.ts'
-import type { BucketFactory } from '../token-buckets.ts'
 import { type BucketStore, openBucketStore, readRedisAccess } from './bucket-store.ts'
-import { type Charge, createSharedBuckets, type SharedBuckets } from './shared-buckets.ts'
+import { type BucketFactory, type Charge, TokenBuckets } from '../token-buckets.ts'
 
 /** Receives sync events. Must not throw. */
 export interface SyncObserver {
@@ -43,7 +42,7 @@ export async function openSharedLimits(
   timeoutMs = 500,
 ): Promise<SharedLimits> {
   await readRedisAccess(settings, outbound)
-  const shared: { readonly buckets: SharedBuckets; readonly storeKey: (key: string) => string }[] = []
+  const shared: { readonly buckets: TokenBuckets; readonly storeKey: (key: string) => string }[] = []
   const closing = new AbortController()
   const { signal } = closing
   let isSynced = false
@@ -51,7 +50,7 @@ export async function openSharedLimits(
   return {
     createBuckets(limit, bucketSettings) {
       const { perSecond, burst } = bucketSettings
-      const buckets = createSharedBuckets(bucketSettings, () => isSynced)
+      const buckets = new TokenBuckets(bucketSettings, () => isSynced)
       // Settings are part of the key, so that gateways with old and new settings can run concurrently.
       shared.push({ buckets, storeKey: (key) => formatKey(limit, perSecond, burst, key) })
       return buckets

@@ -36,8 +36,6 @@ function requestOf(name: string): LimitedRequest {
   return {
     principal: { name, method: 'api-key' },
     route: { operation: getOperation('InsertIntoTable'), id: ['bench', 'table'] },
-    client: '192.0.2.1',
-    hasBody: true,
-    contentLength: 1_000,
+    head: { client: '192.0.2.1', contentLength: 1_000 },
   }
 }

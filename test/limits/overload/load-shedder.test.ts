@@ -3,11 +3,11 @@ import { expect, it, onTestFinished } from 'vitest'
 import { getOperation, type OperationName } from '../../../src/catalog-api/operations.ts'
 import {
   createLoadShedder,
-  Overloaded,
   type LoadShedder,
   type QueueDelay,
   type UpstreamLoad,
 } from '../../../src/limits/overload/load-shedder.ts'
+import { Overloaded } from '../../../src/limits/overload/fair-capacity.ts'
 import { countRefusals } from '../../gateway/support/count-refusals.ts'
 import { expectError } from '../../gateway/support/expect-error.ts'
 import type { TestedGateway } from '../../gateway/support/open-gateway.ts'

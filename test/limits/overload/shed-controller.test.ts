@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest'
-import { Shedder } from '../../../src/limits/overload/load-shedder.ts'
 import { getOperation } from '../../../src/catalog-api/operations.ts'
-import { getShedClass, shedClasses } from '../../../src/limits/overload/shed-class.ts'
+import { getShedClass, shedClasses, Shedder } from '../../../src/limits/overload/load-shedder.ts'
 
 function ratiosOf(controller: Shedder): number[] {
   return shedClasses.map((each) => controller.shedRatio(each))

@@ -1,10 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import {
-  createSharedBuckets,
-  type Charge,
-  type SharedBuckets,
-} from '../../../src/limits/shared/shared-buckets.ts'
+import { type Charge, TokenBuckets } from '../../../src/limits/token-buckets.ts'
 import { isThorough } from '../../support/thorough.ts'
 
 interface Settings {
@@ -33,7 +29,7 @@ function modelGateway(settings: Settings, server: ReturnType<typeof modelServer>
   let underWay:
     | { readonly charges: readonly Charge[]; readonly fills: number[]; readonly at: number }
     | undefined
-  const buckets: SharedBuckets = createSharedBuckets(settings, () => true)
+  const buckets = new TokenBuckets(settings, () => true)
   let now = 0
   return {
     advance(to: number): void {
@@ -114,7 +110,7 @@ it('several gateways admit no more than one, except for a burst of each of the o
 it('one gateway without delay admits the same as a bucket filled millisecond by millisecond', () => {
   fc.assert(
     fc.property(settings, arrivals, (settings, arrivals) => {
-      const buckets = createSharedBuckets(settings, () => true)
+      const buckets = new TokenBuckets(settings, () => true)
       const [server, slow] = [modelServer(settings), modelServer(settings)]
       const perRequest = 1000 / settings.perSecond
       let now = 0
@@ -136,7 +132,7 @@ it('one gateway without delay admits the same as a bucket filled millisecond by 
 })
 
 it('charges made during a sync are retained afterwards', () => {
-  const buckets = createSharedBuckets({ perSecond: 1, burst: 3 }, () => true)
+  const buckets = new TokenBuckets({ perSecond: 1, burst: 3 }, () => true)
   buckets.take('key', 1, 0)
   expect(buckets.takeCharges()).toEqual([{ key: 'key', ms: 1000 }])
   buckets.take('key', 1, 0)
@@ -147,7 +143,7 @@ it('charges made during a sync are retained afterwards', () => {
 })
 
 it('a refused request queries whether another gateway has returned tokens', () => {
-  const buckets = createSharedBuckets({ perSecond: 1, burst: 1 }, () => true)
+  const buckets = new TokenBuckets({ perSecond: 1, burst: 1 }, () => true)
   buckets.take('key', 1, 0)
   buckets.takeCharges()
   expect(buckets.waitMs('key', 1, 0)).toBe(1000)
