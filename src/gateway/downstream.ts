@@ -1,47 +1,14 @@
-import type { CallbackList, SendingPage, TaskOwner } from '../lib/index.ts'
-import type { RequestBody } from '../http1/index.ts'
+import type { BaseResponse, RequestBody } from '../http1/index.ts'
 import type { Credentials } from '../identity/index.ts'
+import type { SendingPage } from '../lib/index.ts'
 
 /** What log line and metrics need of a response. */
-export interface ObservedResponse {
-  /** 0 until the head is known. */
-  readonly status: number
-  readonly hasHead: boolean
-  /** Whether all of it was written. */
-  readonly isComplete: boolean
-  /** Bytes of the request and of the response so far, heads included. */
-  readonly bytesReceived: number
-  readonly bytesSent: number
-}
+export type ObservedResponse = Readonly<
+  Pick<BaseResponse, 'status' | 'hasHead' | 'isComplete' | 'bytesReceived' | 'bytesSent'>
+>
 
 /** The response to a request, written by the server that has received it. */
-export interface DownstreamResponse extends ObservedResponse, TaskOwner {
-  /** Whether it ended before it was complete: the client, the server or a timeout aborted it. */
-  readonly isDestroyed: boolean
-  /** Called once: when the response is complete or destroyed. */
-  readonly onClose: CallbackList
-  /** Called when more can be written after `write` returned false. */
-  readonly onDrain: CallbackList
-  /** Whether the connection serves further requests. To be set before `writeHead`. */
-  keepAlive: boolean
-  /**
-   * To be called before `writeHead` if nothing needs the rest of the request body, which may close the connection after
-   * the response. `drains`: the rest is read and discarded, within limits, so that a client that writes all of its
-   * upload before it reads gets the response.
-   */
-  abandonBody(drains: boolean): void
-  /** Sets status and headers (lower-case names and values in turn). */
-  writeHead(status: number, headers: readonly string[]): void
-  /**
-   * Writes a chunk of the body. Returns false if the next chunk should wait for `onDrain`. The chunk's memory may be
-   * reused when `onWritten` is called without an error.
-   */
-  write(chunk: Buffer, onWritten?: (error?: Error | null) => void): boolean
-  /** Ends the response with the last chunk; text is latin1. */
-  end(last?: Buffer | string): void
-  /** Aborts the response, so that the client does not take a partial one for a complete one. */
-  destroy(): void
-}
+export type DownstreamResponse = Omit<BaseResponse, 'request' | 'onConnectionClose'>
 
 /** The body of a request. It fails with CatalogError (408), ClientDisconnected, or the error of its watcher. */
 export type DownstreamBody = Pick<RequestBody, 'upload' | 'readAll' | 'started' | 'release'>

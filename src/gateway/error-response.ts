@@ -8,7 +8,7 @@ import {
   UpstreamError,
 } from '../catalog-api/index.ts'
 import { formatBytes, removeHeaders, scheduleAtTickEnd } from '../lib/index.ts'
-import type { DownstreamResponse, ReceivedHead } from './downstream.ts'
+import type { DownstreamResponse } from './downstream.ts'
 import { randomUUID } from 'node:crypto'
 import type { ErrorResponse, RequestError, RequestErrorReason } from '../http1/index.ts'
 import { maxHeadBytes } from './bounds.ts'
@@ -50,8 +50,8 @@ export function sendErrorResponse(
   const own = removeHeaders(gatewayHeaders(context), new Set(Object.keys(error.headers)))
   const headers = ['content-type', 'application/json', 'content-length', String(body.length), ...own]
   response.abandonBody(!isUnauthenticated(error))
-  // The rest of the body may follow.
-  if (error.reason === 'body_timeout') response.keepAlive = false
+  // The rest of the body, or bytes for a tunnel, may follow.
+  if (error.reason === 'body_timeout' || error.reason === 'connect_not_supported') response.keepAlive = false
   response.writeHead(error.status, [...headers, ...Object.entries(error.headers).flat()])
   scheduleAtTickEnd(response, () => response.end(body))
 }
@@ -62,17 +62,6 @@ export interface ResponseContext {
   readonly policyRevision: string | undefined
   /** Whether the client is a LanceDB remote client. */
   readonly isLancedb: boolean
-}
-
-/** The context of the response to a request that policies have allowed. */
-export function createResponseContext({
-  head: { requestId, isLancedb },
-  allowedBy,
-}: {
-  readonly head: Pick<ReceivedHead, 'requestId' | 'isLancedb'>
-  readonly allowedBy: { readonly revision: string }
-}): ResponseContext {
-  return { requestId, policyRevision: allowedBy.revision, isLancedb }
 }
 
 /** Headers that the gateway adds to a response: names and values in turn. */

@@ -56,9 +56,9 @@ export async function handle(
   const placed = place(trace.enter('place', permitted), pipeline)
   const entriesAdmitted = limitEntries(trace.enter('limit_entries', placed), pipeline)
   const audited = await audit(trace.enter('audit', entriesAdmitted), pipeline)
-  const sent = await send(trace.enter('send', audited), response, pipeline, trace.spans).catch(
-    (error: unknown) => recordFailure(audited, error, trace.sentAt, pipeline),
+  const sent = await send(trace.enter('send', audited), response, pipeline, trace).catch((error: unknown) =>
+    recordFailure(audited, error, trace.sentAt, pipeline),
   )
   const recorded = await record(trace.enter('record', sent), trace.sentAt, pipeline)
-  trace.upstreamError = await respond(trace.enter('respond', recorded), response)
+  trace.upstreamError = await respond(trace.enter('respond', recorded), response, trace)
 }

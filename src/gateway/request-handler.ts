@@ -1,4 +1,4 @@
-import { refusal, respondToUnparsed } from '../catalog-api/index.ts'
+import { refusal } from '../catalog-api/index.ts'
 import {
   drainRequestBody,
   type IncomingRequest,
@@ -12,9 +12,6 @@ import { sendErrorResponse, toCatalogError } from './error-response.ts'
 import type { RequestObserver } from './observability/request-observer.ts'
 import { handle, type Pipeline } from './pipeline.ts'
 import { Trace } from './trace.ts'
-
-/** A response as its server passes it. */
-export type ServedResponse = DownstreamResponse & { writeContinue(): void }
 
 export type RequestHandler = ReturnType<typeof createRequestHandler>
 
@@ -37,13 +34,9 @@ export function createRequestHandler(
   /** `authenticator`: another one than that of the gateway. The trace is that of the request. */
   function onRequest(
     request: IncomingRequest,
-    response: ServedResponse,
+    response: DownstreamResponse,
     authenticator = pipeline.authenticator,
-  ): Trace | undefined {
-    if (request.head.method === 'CONNECT') {
-      refuseConnect(request)
-      return undefined
-    }
+  ): Trace {
     const own = authenticator === pipeline.authenticator ? pipeline : { ...pipeline, authenticator }
     const trace = new Trace(request)
     response.onClose.add(() => observer.requestEnded(trace, response))
@@ -54,7 +47,7 @@ export function createRequestHandler(
 
   async function run(
     request: IncomingRequest,
-    response: ServedResponse,
+    response: DownstreamResponse,
     trace: Trace,
     own: Pipeline,
   ): Promise<void> {
@@ -72,18 +65,17 @@ export function createRequestHandler(
     }
   }
 
-  function refuse(request: IncomingRequest, response: ServedResponse, trace: Trace, cause: unknown): void {
+  function refuse(
+    request: IncomingRequest,
+    response: DownstreamResponse,
+    trace: Trace,
+    cause: unknown,
+  ): void {
     if (cause instanceof ClientDisconnected) return
     const error = toCatalogError(cause)
     observer.requestRefused(trace, error)
     sendErrorResponse(response, error, trace)
     if (response.keepAlive) drainRequestBody(request)
-  }
-
-  /** A request for a tunnel has no other response than the end of its connection. */
-  function refuseConnect({ socket, addresses }: IncomingRequest): void {
-    observer.connectionRejected('connect_not_supported', addresses)
-    respondToUnparsed(socket, refusal('connect_not_supported', 'CONNECT is not supported'))
   }
 
   return { onRequest, isProcessing: (): boolean => inPipeline > 0 }

@@ -3,8 +3,7 @@ import type { LogLine } from './spawned-process.ts'
 import { secrets } from './test-objects.ts'
 
 /** Errors that the gateway sends before it has a request, and therefore without a log line. */
-const unparsed =
-  /^(?:malformed HTTP request|the request line and headers exceed the limit of .+|CONNECT is not supported)$/
+const unparsed = /^(?:malformed HTTP request|the request line and headers exceed the limit of .+)$/
 
 /** Checks a response on its own. Returns the errors, empty if there are none. */
 export function findResponseErrors(response: RawResponse, isHead: boolean): string[] {

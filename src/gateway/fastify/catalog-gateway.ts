@@ -138,8 +138,7 @@ function serve(
     requests.take(request.raw, reply.raw, (received, response) => {
       active.add(response)
       response.onClose.add(() => active.delete(response))
-      const trace = handler.onRequest(received, response, authenticator)
-      if (trace !== undefined) traces.set(request, trace)
+      traces.set(request, handler.onRequest(received, response, authenticator))
     })
   }
 

@@ -74,7 +74,7 @@ export function createRequestObserver(
 
   /** Called for bytes that are not a request, and for a connection that was closed without a response. */
   function connectionRejected(
-    reason: ConnectionErrorReason | 'connect_not_supported',
+    reason: ConnectionErrorReason,
     addresses?: ConnectionAddresses,
     cause?: string,
   ): void {

@@ -74,6 +74,7 @@ export function receive(
   const headers: string[] = []
   const connectionTokens: string[] = []
   const { method, target, version, headers: raw } = request.head
+  if (method === 'CONNECT') throw refusal('connect_not_supported', 'CONNECT is not supported')
   if (raw.length / 2 > maxRequestHeaders) {
     throw refusal(
       'too_many_headers',

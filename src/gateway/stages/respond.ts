@@ -3,7 +3,7 @@ import { getMembers, hasHeader, parseJsonBytes, removeHeaders, scheduleAtTickEnd
 import { leavesOpen, toUnknownOutcome } from '../changes/outcome.ts'
 import { ClientDisconnected, type DownstreamResponse } from '../downstream.ts'
 import { hideReferences } from '../authorization/decisions.ts'
-import { sendErrorResponse, toCatalogError, createResponseContext } from '../error-response.ts'
+import { type ResponseContext, sendErrorResponse, toCatalogError } from '../error-response.ts'
 import { createUpstreamError } from '../upstream/upstream-error.ts'
 import { assertNotCompressed } from '../upstream/content-coding.ts'
 import type { ResponseEditor } from '../upstream/edit-response.ts'
@@ -20,6 +20,7 @@ const lengthHeader: ReadonlySet<string> = new Set(['content-length'])
 export async function respond(
   request: Recorded,
   response: DownstreamResponse,
+  context: ResponseContext,
 ): Promise<CatalogError | undefined> {
   const { upstreamResponse, sentHeaders, edit } = request
   const { status, headers, body } = upstreamResponse
@@ -30,7 +31,7 @@ export async function respond(
     scheduleAtTickEnd(response, () => response.end())
     return undefined
   }
-  if (status >= 300 && !isResultWithoutEffect(request)) return sendError(request, response)
+  if (status >= 300 && !isResultWithoutEffect(request)) return sendError(request, response, context)
   const sent = edit === undefined ? body : await applyEdit(request, body, edit)
   const others = removeHeaders(headers, lengthHeader)
   response.writeHead(status, [...others, 'content-length', String(sent.length)])
@@ -57,13 +58,13 @@ function isResultWithoutEffect({ route: { operation }, upstreamResponse }: Recor
   return names.length > 0 && names.every((name) => form.members.has(name))
 }
 
-function sendError(request: Recorded, response: DownstreamResponse): CatalogError {
+function sendError(request: Recorded, response: DownstreamResponse, context: ResponseContext): CatalogError {
   const { upstream, upstreamResponse, sentHeaders, route } = request
   const reads = route.operation.holdsSecret ? 'code' : 'all'
   const stated = createUpstreamError(upstreamResponse, upstream, sentHeaders, reads)
   const error = leavesOpen(upstreamResponse, request) ? toUnknownOutcome(stated, request) : stated
   const shown = hideRestricted(hideReferences(error, request), request.headPermit.restriction)
-  sendErrorResponse(response, shown, createResponseContext(request))
+  sendErrorResponse(response, shown, context)
   return error
 }
 

@@ -3,7 +3,7 @@ import type { RequestSpans } from '../../observability/index.ts'
 import { advance } from '../context.ts'
 import type { DownstreamResponse } from '../downstream.ts'
 import type { SealedIds, PageTokens } from '../sealed-tokens.ts'
-import { createResponseContext, gatewayHeaders } from '../error-response.ts'
+import { gatewayHeaders, type ResponseContext } from '../error-response.ts'
 import type { ListingObserver } from '../listing/incomplete-listing.ts'
 import { createListingResponse } from '../listing/listing-response.ts'
 import { callUpstream } from '../upstream/call-upstream.ts'
@@ -39,9 +39,10 @@ export async function send(
   request: Audited,
   response: DownstreamResponse,
   { upstreams, pageTokens, sealedIds, listingObserver }: SendOptions,
-  spans: RequestSpans | undefined,
+  context: ResponseContext & { readonly spans: RequestSpans | undefined },
 ): Promise<Sent> {
   const { route, payload, upstream, responseColumns } = request
+  const { spans } = context
   if (route.operation.lists !== undefined) {
     const options = { upstreams, pageTokens, listingObserver, spans }
     const upstreamResponse = await createListingResponse(request, response, options)
@@ -52,7 +53,7 @@ export async function send(
   const outgoing = createUpstreamRequest(request)
   const options = {
     response,
-    addedHeaders: gatewayHeaders(createResponseContext(request)),
+    addedHeaders: gatewayHeaders(context),
     spans,
     checkDecision: request.checkDecision,
     // Changes continue, so that their outcome is known.

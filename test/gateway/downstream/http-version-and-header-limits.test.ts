@@ -36,6 +36,15 @@ it('HTTP/1.0 requires no host, and closes the connection without keep-alive', as
   expect(getHeaderValues(arrival, 'host')).toEqual([new URL(upstream.url).host])
 })
 
+it('CONNECT is 405, and nothing behind it is read as a request', async () => {
+  const { gateway, upstream } = shared
+  const lines = [`x-api-key: ${gateway.key('dev')}`, 'host: g', 'content-length: 0']
+  const tunneled = rawRequest([`POST ${describe} HTTP/1.1`, ...lines])
+  const responses = await sendRaw(gateway.url, rawRequest(['CONNECT g:443 HTTP/1.1', ...lines]) + tunneled)
+  expect(responses).toMatchObject([{ status: 405, headers: { connection: 'close' } }])
+  expect(upstream.requests).toEqual([])
+})
+
 it('HTTP/1.1 requires a host', async () => {
   const { gateway, upstream } = shared
   const lines = [`x-api-key: ${gateway.key('dev')}`, 'content-length: 0', 'connection: close']

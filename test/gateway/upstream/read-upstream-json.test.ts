@@ -2,7 +2,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { Agent } from 'undici'
 import { createResettingConnector } from '../../support/resetting-connector.ts'
 import { directOpener } from '../../support/direct-opener.ts'
-import type { ServedResponse } from '../../../src/gateway/request-handler.ts'
+import type { DownstreamResponse } from '../../../src/gateway/downstream.ts'
 import { ClientDisconnected } from '../../../src/gateway/downstream.ts'
 import type { UpstreamBounds } from '../../../src/gateway/bounds.ts'
 import { readUpstreamJson } from '../../../src/gateway/upstream/call-upstream.ts'
@@ -32,7 +32,7 @@ async function catalog(bounds: Partial<UpstreamBounds> = {}) {
 
 /** Reads for a client that can disconnect. */
 async function reading(upstream: Upstream) {
-  const answering = createDeferred<ServedResponse>()
+  const answering = createDeferred<DownstreamResponse>()
   const { url } = await runServer((_request, response) => answering.resolve(response))
   const leave = new AbortController()
   const client = new Agent({ connect: createResettingConnector() })
