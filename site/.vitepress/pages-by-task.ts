@@ -1,6 +1,6 @@
 /** Every page of the site by task, as its file without `.md`; a page is called what its first heading says. */
 export const pagesByTask: Readonly<Record<string, readonly string[]>> = {
-  'Get started': ['README', 'docs/getting-started', 'examples/compose/README'],
+  'Get started': ['README', 'docs/README', 'docs/getting-started', 'examples/compose/README'],
   Concepts: ['docs/concepts', 'src/README'],
   Policies: [
     'policies/README',

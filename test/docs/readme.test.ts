@@ -1,51 +1,40 @@
 import { execFile } from 'node:child_process'
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
+import { parsePolicies } from '../../src/policy/language/parse-policies.ts'
+import { projectFolder } from '../e2e/built-program.ts'
 import { listCodeBlocks } from '../support/code-blocks.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
-const root = fileURLToPath(new URL('../..', import.meta.url))
-const readme = await readFile(join(root, 'README.md'), 'utf8')
-let folder: string
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'readme-'))
-  // The README is read in a checkout, which has a folder of policies that are not for a gateway.
-  await cp(join(root, 'policies'), join(folder, 'policies'), { recursive: true })
-  const policy = /Write a policy, such as `([^`]+)`/.exec(readme)?.[1] ?? ''
-  await mkdir(join(folder, dirname(policy)))
-  await writeFile(join(folder, policy), block('yaml policy'))
-  await writeFile(join(folder, 'gateway.yaml'), block('yaml settings'))
-  await writeFile(join(folder, 'upstream-token'), 'Bearer secret')
-})
-
-afterAll(() => rm(folder, { recursive: true }))
-
-function block(kind: string): string {
-  const [text] = listCodeBlocks(readme, kind)
-  if (text === undefined) throw new Error(`README.md has no block ${kind}`)
-  return text
-}
-
-/** Runs a command of the README in a temporary folder. */
-async function run(command: string): Promise<string> {
-  expect(readme).toContain(`\n${command}\n`)
-  const built = command.replace(
-    'npx catalog-gateway',
-    `'${process.execPath}' '${join(root, 'dist/main.js')}'`,
-  )
-  return (await promisify(execFile)('bash', ['-c', built], { cwd: folder })).stdout
-}
+const readProject = (file: string) => readFile(join(projectFolder, file), 'utf8')
+const readme = await readProject('README.md')
+const firstSteps = await readProject('docs/getting-started.md')
 
 it('contains the commands to start and to test', () => {
   expect(readme).toContain('\nnpm ci && npm start\n')
   expect(readme).toContain('\nnpm ci && npm test\n')
 })
 
-it('shows valid settings, a valid policy and working commands', async () => {
+it('shows a valid policy', () => {
+  const [policy = ''] = listCodeBlocks(readme, 'yaml policy')
+  expect(parsePolicies(policy, 'sales.yaml')).toMatchObject({ documents: [{ name: 'sales' }], problems: [] })
+})
+
+it('docs/getting-started.md shows valid settings and how to check them', async () => {
+  const folder = await temporaryFolder()
+  await mkdir(join(folder, 'my-policies'))
+  await writeFile(join(folder, 'my-policies/sales.yaml'), listCodeBlocks(firstSteps, 'yaml policy').join(''))
+  await writeFile(join(folder, 'gateway.yaml'), listCodeBlocks(firstSteps, 'yaml settings').join(''))
+  await writeFile(join(folder, 'upstream-token'), 'Bearer secret')
+  const run = async (command: string): Promise<string> => {
+    expect(firstSteps).toContain(`\n${command}\n`)
+    const program = `'${process.execPath}' '${join(projectFolder, 'dist/main.js')}'`
+    const built = command.replace('npx catalog-gateway', program)
+    return (await promisify(execFile)('bash', ['-c', built], { cwd: folder })).stdout
+  }
+  await run('mkdir gateway-policies && cp my-policies/sales.yaml gateway-policies')
   const create =
     'npx catalog-gateway keys create --store keys.yaml --pepper-file pepper --principal etl --group writers'
   expect(await run(create)).toMatch(/^cgk_\w+\n$/)
@@ -55,9 +44,9 @@ it('shows valid settings, a valid policy and working commands', async () => {
 })
 
 it('src/README.md lists every folder of src, and no other', async () => {
-  const entries = await readdir(join(root, 'src'), { withFileTypes: true })
+  const entries = await readdir(join(projectFolder, 'src'), { withFileTypes: true })
   const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => `${name}/`)
-  const page = await readFile(join(root, 'src', 'README.md'), 'utf8')
+  const page = await readProject('src/README.md')
   const named = [...page.matchAll(/^([\w-]+\/) /gm)].map(([, name]) => name)
   expect(new Set(named)).toEqual(new Set(folders))
 })

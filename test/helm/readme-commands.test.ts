@@ -11,15 +11,14 @@ import { helms } from './helm-programs.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const readProject = (file: string): Promise<string> => readFile(join(projectFolder, file), 'utf8')
-const readmes = ['README.md', 'helm/catalog-gateway/README.md']
+const file = 'helm/catalog-gateway/README.md'
 
 it('the policy of the README of the chart is valid', async () => {
-  const [, policy = ''] =
-    /```yaml policy\n(.*?)```/s.exec(await readProject('helm/catalog-gateway/README.md')) ?? []
+  const [, policy = ''] = /```yaml policy\n(.*?)```/s.exec(await readProject(file)) ?? []
   expect(parsePolicies(policy, 'etl.yaml')).toMatchObject({ documents: [{ name: 'etl' }], problems: [] })
 })
 
-describe.skipIf(helms.length === 0).each(readmes)('the commands of %s', (file) => {
+describe.skipIf(helms.length === 0)('the commands of the README of the chart', () => {
   it('install the chart with the Secrets that they create', async () => {
     const readme = await readProject(file)
     const [, values] = /```yaml values\n(.*?)```/s.exec(readme) ?? []
