@@ -6,7 +6,7 @@ import {
   permissionGroups,
 } from '../catalog-api/index.ts'
 import {
-  type Entitlement,
+  type Entitlements,
   isNamespaceMember,
   listPermissions,
   listTableRules,
@@ -20,7 +20,7 @@ import {
 } from '../policy/index.ts'
 
 /** An operation that a caller may use, subject to conditions and to rules that may deny it. */
-type Grant = { readonly operation: Permission } & Omit<Entitlement, 'subject'>
+type Grant = { readonly operation: Permission } & Omit<Entitlements['allowed'][number], 'subject'>
 
 const disjointGroups = [...permissionGroups].filter(
   ([name]) => !['index', 'schema', 'read', 'change', 'all'].includes(name),

@@ -12,7 +12,6 @@ export {
 } from './analysis/diff-policies.ts'
 export { explain, explainRules, type Explanation } from './analysis/explain.ts'
 export {
-  type Entitlement,
   type Entitlements,
   type Grant,
   listTableRules,
@@ -26,7 +25,7 @@ export { createRefusedFinding, type Finding } from './analysis/lint/finding.ts'
 export { type KnownCredentials, listNames, suggestGroup } from './analysis/lint/lint-names.ts'
 export { lintWithShadowPolicies } from './analysis/lint/lint-policies.ts'
 export { countCalls, type RecordedCall, type ReplayedCalls, ReplayTally } from './analysis/replay.ts'
-export { listNamespaces, listSteps, type ReportedRule } from './analysis/steps.ts'
+export { formatRule, listNamespaces, listSteps } from './analysis/steps.ts'
 export {
   type AuthorizationRequest,
   type ConditionFact,
@@ -38,7 +37,7 @@ export {
 } from './conditions/authorization-request.ts'
 export { createRequirement } from './conditions/commit-requirements.ts'
 export { describeConditionError } from './conditions/condition-errors.ts'
-export { compileCondition, type Condition, type RequirementData } from './conditions/condition.ts'
+export { compileCondition, type Condition } from './conditions/condition.ts'
 export { matchesAny } from './conditions/name-pattern.ts'
 export {
   factsAvailableFor,
@@ -50,7 +49,7 @@ export {
   unknownFacts,
 } from './conditions/permission-facts.ts'
 export { createRuleReference, type ReportConditionFailure } from './engine/compiled-rule.ts'
-export type { Allowed, Decision, RuleReference } from './engine/decision.ts'
+export { type Allowed, type Decision, qualifiedRuleName, type RuleReference } from './engine/decision.ts'
 export type { ConditionResult } from './engine/evaluate.ts'
 export {
   isNamespaceMember,
@@ -74,14 +73,12 @@ export {
   type PolicyDocument,
   policyKind,
   policyResourceName,
-  type PolicyRule,
   resourceApiVersion,
   type Subjects,
 } from './language/policy-document.ts'
 export { formatProblem, PolicyError, type PolicyProblem } from './language/policy-error.ts'
 export {
   createPolicyVocabulary,
-  describeImplication,
   describePermissionSet,
   listPermissions,
   type PolicyVocabulary,
@@ -138,7 +135,7 @@ export {
   watchFolders,
 } from './source/policy-source.ts'
 export { listTags } from './tags/object-tags.ts'
-export { qualifiedRuleName, runTests, type TestResult, type TestRun } from './testing/decision-test.ts'
+export { runTests, type TestResult, type TestRun } from './testing/decision-test.ts'
 export {
   canDescribe,
   canListReferences,

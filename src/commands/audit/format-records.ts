@@ -7,8 +7,8 @@ import {
 } from '../../audit/index.ts'
 import type { KeyChange } from '../../identity/index.ts'
 import { formatCount } from '../../lib/index.ts'
-import type { RuleReference } from '../../policy/index.ts'
-import { alignColumns, formatRule } from '../policy/format-policy.ts'
+import { formatRule, type RuleReference } from '../../policy/index.ts'
+import { alignColumns } from '../policy/format-policy.ts'
 
 /** Replaces control characters: callers choose some of the text, which must not move the cursor of a terminal. */
 export function printable(text: string): string {

@@ -25,12 +25,16 @@ export class LogProblems {
     if (this.#found.size <= maxPrinted) this.#io.stderr.write(`${text}\n`)
   }
 
-  /** Throws CommandFailure if there was anything: the result lacks what these lines said. */
-  assertNone(): void {
+  /** Describes that there was something, and the result lacks what these lines said; undefined if there was nothing. */
+  describe(): string | undefined {
     const { size } = this.#found
-    if (size > 0)
-      throw new CommandFailure(
-        `${formatCount(size, 'problem')} in the audit log; the lines were skipped, \`audit verify\` says more`,
-      )
+    if (size === 0) return undefined
+    return `${formatCount(size, 'problem')} in the audit log; the lines were skipped, \`audit verify\` says more`
+  }
+
+  /** Throws CommandFailure if there was anything. */
+  assertNone(): void {
+    const failure = this.describe()
+    if (failure !== undefined) throw new CommandFailure(failure)
   }
 }

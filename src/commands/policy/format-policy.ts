@@ -2,30 +2,16 @@ import {
   type Answer,
   anySubject,
   type ConditionResult,
-  describeImplication,
   describePermissionSet,
+  formatRule,
   type Grant,
   listSubjects,
   type NamedSubjects,
-  qualifiedRuleName,
-  type ReportedRule,
   type RestrictionReport,
   type Scope,
   type Subject,
   type Subjects,
 } from '../../policy/index.ts'
-import { printJson, printLine, type Io } from '../common/io.ts'
-
-/** `team-sales/owner-drops (team.yaml:18)`, with the end of the rule if it has one, and why it covers an operation that it does not name. */
-export function formatRule(rule: ReportedRule): string {
-  const { implication } = rule
-  const end = rule.until === undefined ? '' : `, until ${rule.until}`
-  const reason =
-    implication === 'restriction'
-      ? ', which leaves only reading a part of its tables'
-      : describeImplication(implication)
-  return `${qualifiedRuleName(rule)} (${rule.file}:${rule.line})${end}${reason}`
-}
 
 /** `allowed by` the rule, and what restrictions leave; `denied, as no rule allows it`. */
 export function formatAnswer({ allowed, rule, restriction }: Answer): string {
@@ -119,12 +105,6 @@ function formatScope({ subjects, except, tables, exceptTables = [] }: Scope): st
 
 function formatIf({ if: condition }: Pick<Grant, 'if'>): readonly string[] {
   return condition === undefined ? [] : [`if ${formatCondition(condition)}`]
-}
-
-/** Prints a report as JSON, or else its lines. */
-export function printReport(io: Io, json: true | undefined, report: unknown, lines: readonly string[]): void {
-  if (json) printJson(io, report)
-  else for (const line of lines) printLine(io, line)
 }
 
 /** Aligns columns, two spaces apart; the last column is not padded. */

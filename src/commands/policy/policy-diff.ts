@@ -15,9 +15,9 @@ import {
   summarizeDiff,
 } from '../../policy/index.ts'
 import { collect } from '../common/arguments.ts'
-import { runStep, CommandFailure } from '../common/command-failure.ts'
+import { runStep } from '../common/command-failure.ts'
 import type { Io } from '../common/io.ts'
-import { formatExample, jsonOption } from '../common/new-command.ts'
+import { addReport, type Report } from './policy-report.ts'
 import {
   addClusterOptions,
   applyCandidates,
@@ -26,58 +26,38 @@ import {
   readPolicyContext,
   type SourceOptions,
 } from './policy-sources.ts'
-import {
-  formatColumns,
-  formatConditionResult,
-  formatPolicySubject,
-  printReport,
-  formatAnswer,
-} from './format-policy.ts'
+import { formatColumns, formatConditionResult, formatPolicySubject, formatAnswer } from './format-policy.ts'
 
 interface Options extends SourceOptions {
   readonly apply?: true
   readonly failOnChange?: true
-  readonly json?: true
 }
 
 export function addDiff(policy: Command, io: Io): void {
-  addClusterOptions(
-    policy
-      .command('diff')
-      .description('list the decisions that differ between the current policies and candidates')
-      .usage('[options] <before> <after>\n       catalog-gateway policy diff [options] --kubernetes <after>')
-      .argument(
-        '<folders...>',
-        'the current and the candidate policies; with --kubernetes the candidates only',
-      ),
-  )
+  const command = policy
+    .command('diff')
+    .description('list the decisions that differ between the current policies and candidates')
+    .usage('[options] <before> <after>\n       catalog-gateway policy diff [options] --kubernetes <after>')
+    .argument('<folders...>', 'the current and the candidate policies; with --kubernetes the candidates only')
+  addClusterOptions(command)
     .option(
       '--apply',
       'with --kubernetes: the candidates are applied to the resources, as kubectl apply does',
     )
     .option('--policies <dir>', 'a folder of policies in force beside both sides; repeatable', collect, [])
     .option('--fail-on-change', 'exit with status 1 if a decision or a restriction changes')
-    .option(...jsonOption)
-    .addHelpText(
-      'after',
-      formatExample(
-        'catalog-gateway policy diff policies candidate',
-        'catalog-gateway policy diff --kubernetes candidate',
-      ),
+  const examples = ['diff policies candidate', 'diff --kubernetes candidate']
+  addReport(command, io, examples, async (folders: readonly string[], options: Options): Promise<Report> => {
+    const [one, other] = await loadSides(folders, options, command, io)
+    const found = await runStep('the policies cannot be compared', async () =>
+      diffPolicies(one.set, other.set),
     )
-    .action((folders: readonly string[], options: Options, command: Command) =>
-      diff(folders, options, command, io),
-    )
-}
-
-async function diff(folders: readonly string[], options: Options, command: Command, io: Io): Promise<void> {
-  const [one, other] = await loadSides(folders, options, command, io)
-  const found = await runStep('the policies cannot be compared', async () => diffPolicies(one.set, other.set))
-  const { changes } = found
-  const lines = formatDiff(found, [...one.set.documents, ...other.set.documents])
-  printReport(io, options.json, changes, changes.length === 0 ? ['no decision changes'] : lines)
-  if (options.failOnChange && changes.length > 0)
-    throw new CommandFailure(`${changes.length} decisions change`)
+    const { changes } = found
+    if (changes.length === 0) return { content: changes, lines: ['no decision changes'] }
+    const lines = formatDiff(found, [...one.set.documents, ...other.set.documents])
+    const failure = options.failOnChange ? `${changes.length} decisions change` : undefined
+    return { content: changes, lines, failure }
+  })
 }
 
 async function loadSides(

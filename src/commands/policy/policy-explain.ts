@@ -8,7 +8,6 @@ import {
   type StatedFacts,
 } from '../../catalog-api/index.ts'
 import type { Io } from '../common/io.ts'
-import { formatExample } from '../common/new-command.ts'
 import { listHeadPermissions } from '../../gateway/index.ts'
 import {
   type AuthorizationRequest,
@@ -17,9 +16,9 @@ import {
   createWrittenRequest,
   explain,
   type Explanation,
+  formatRule,
   type PolicySet,
 } from '../../policy/index.ts'
-
 import {
   addCallerOptions,
   addFactOptions,
@@ -28,6 +27,7 @@ import {
   loadForOperation,
   type CallerOptions,
 } from './policy-options.ts'
+import { addReport } from './policy-report.ts'
 import { addSourceOptions, type SourceOptions } from './policy-sources.ts'
 import {
   alignColumns,
@@ -36,33 +36,27 @@ import {
   formatConditionResult,
   formatAnswer,
   formatPolicySubjects,
-  formatRule,
-  printReport,
 } from './format-policy.ts'
 
-type Options = CallerOptions & SourceOptions & { readonly json?: true }
+type Options = CallerOptions & SourceOptions
 
 export function addExplain(policy: Command, io: Io): void {
   const command = policy
     .command('explain')
     .description('explain a decision: the deciding rule and all other rules from the root to the object')
   addOperationArguments(addFactOptions(addCallerOptions(addSourceOptions(command))), '<id>')
-    .addHelpText(
-      'after',
-      formatExample(
-        'catalog-gateway policy explain --policies policies --as sam --group sales-engineers InsertIntoTable sales/orders --fact branch=main',
-      ),
-    )
-    .action(async (name: string, id: Identifier, options: Options) => {
-      const { operation: permission, set } = await loadForOperation(name, id, options, command, io)
-      const principal = createPrincipal(options)
-      const given = { now: new Date().toISOString(), ...options.fact }
-      const request = createWrittenRequest({ principal, permission, id, given })
-      const requires = decideFurther(set, request, createStatedFacts(given))
-      const report = { ...explain(set, request), requires }
-      const title = `${principal.name}: ${permission} on ${formatIdentifierText(id)}`
-      printReport(io, options.json, report, formatExplanation(title, report))
-    })
+  const example =
+    'explain --policies policies --as sam --group sales-engineers InsertIntoTable sales/orders --fact branch=main'
+  addReport(command, io, [example], async (name: string, id: Identifier, options: Options) => {
+    const { operation: permission, set } = await loadForOperation(name, id, options, command, io)
+    const principal = createPrincipal(options)
+    const given = { now: new Date().toISOString(), ...options.fact }
+    const request = createWrittenRequest({ principal, permission, id, given })
+    const requires = decideFurther(set, request, createStatedFacts(given))
+    const content = { ...explain(set, request), requires }
+    const title = `${principal.name}: ${permission} on ${formatIdentifierText(id)}`
+    return { content, lines: formatExplanation(title, content) }
+  })
 }
 
 /** What a request for the operation that states these facts requires besides its own permission, each with its decision. */

@@ -3,6 +3,7 @@ import { formatIdentifierText, type Identifier } from '../../catalog-api/index.t
 import { suggestSimilar } from '../../lib/index.ts'
 import {
   type Entitlements,
+  formatRule,
   isListing,
   listTags,
   objectKindOfPermission,
@@ -12,8 +13,7 @@ import {
   whoCanTag,
 } from '../../policy/index.ts'
 import type { Io } from '../common/io.ts'
-import { formatExample, jsonOption } from '../common/new-command.ts'
-import { formatGrants, formatPolicySubject, formatRule, printReport } from './format-policy.ts'
+import { formatGrants, formatPolicySubject } from './format-policy.ts'
 import {
   addCallerOptions,
   addOperationArguments,
@@ -22,29 +22,26 @@ import {
   noteUnknownGroups,
   type CallerOptions,
 } from './policy-options.ts'
+import { addReport, type Report } from './policy-report.ts'
 import { addSourceOptions, requireSources, type SourceOptions } from './policy-sources.ts'
 
-type WhoCanOptions = SourceOptions & { readonly tag?: string; readonly json?: true }
+type WhoCanOptions = SourceOptions & { readonly tag?: string }
 
 export function addWhoCan(policy: Command, io: Io): void {
   const command = policy
     .command('who-can')
     .description('list the callers that are allowed an operation, with conditions and rules')
-  addOperationArguments(addSourceOptions(command), '[id]')
-    .option(
-      '--tag <tag>',
-      'instead of an id: everything that has this tag, and tables with columns that have it',
-    )
-    .addHelpText(
-      'after',
-      formatExample(
-        'catalog-gateway policy who-can --policies policies DropTable sales/orders',
-        'catalog-gateway policy who-can --policies policies --tag pii QueryTable',
-      ),
-    )
-    .action((name: string, id: Identifier | undefined, options: WhoCanOptions) =>
-      listCallers(name, id, options, command, io),
-    )
+  addOperationArguments(addSourceOptions(command), '[id]').option(
+    '--tag <tag>',
+    'instead of an id: everything that has this tag, and tables with columns that have it',
+  )
+  const examples = [
+    'who-can --policies policies DropTable sales/orders',
+    'who-can --policies policies --tag pii QueryTable',
+  ]
+  addReport(command, io, examples, (name: string, id: Identifier | undefined, options: WhoCanOptions) =>
+    listCallers(name, id, options, command, io),
+  )
 }
 
 async function listCallers(
@@ -53,8 +50,8 @@ async function listCallers(
   options: WhoCanOptions,
   command: Command,
   io: Io,
-): Promise<void> {
-  const { tag = '', json } = options
+): Promise<Report> {
+  const { tag = '' } = options
   if ((tag === '') === (id === undefined)) command.error('error: expected either an id or --tag <tag>')
   const { operation, set } = await loadForOperation(name, id, options, command, io)
   if (isListing(operation))
@@ -62,18 +59,16 @@ async function listCallers(
       `note: ${operation} is also allowed to callers that may see something beneath, and then shows them that; see \`policy explain\`\n`,
     )
   if (id !== undefined) {
-    const entitlements = whoCan(set, operation, objectPosition(objectKindOfPermission(operation), id))
-    const title = `${operation} on ${formatIdentifierText(id)}`
-    printReport(io, json, entitlements, formatEntitlements(title, entitlements))
-    return
+    const content = whoCan(set, operation, objectPosition(objectKindOfPermission(operation), id))
+    return { content, lines: formatEntitlements(`${operation} on ${formatIdentifierText(id)}`, content) }
   }
   const { all } = listTags(set.documents.map(({ tags }) => tags))
   if (!all.has(tag))
     command.error(`error: no policy declares the tag ${JSON.stringify(tag)}${suggestSimilar(tag, all)}`)
-  const found = whoCanTag(set, operation, tag)
-  const lines = found.flatMap((one) => formatEntitlements(`${operation} on ${formatTagged(one)}`, one))
+  const content = whoCanTag(set, operation, tag)
+  const lines = content.flatMap((one) => formatEntitlements(`${operation} on ${formatTagged(one)}`, one))
   const none = [`nothing that ${operation} applies to has the tag ${tag}`]
-  printReport(io, json, found, found.length === 0 ? none : lines)
+  return { content, lines: content.length === 0 ? none : lines }
 }
 
 function formatTagged({ namespace, table, columns }: ReturnType<typeof whoCanTag>[number]): string {
@@ -108,27 +103,22 @@ function formatEntitlements(title: string, { columns, allowed, overruled }: Enti
   ]
 }
 
-type WhatCanOptions = CallerOptions & SourceOptions & { readonly json?: true }
+type WhatCanOptions = CallerOptions & SourceOptions
 
 export function addWhatCan(policy: Command, io: Io): void {
   const command = policy
     .command('what-can')
     .description('list the permissions of a caller, with objects, conditions and rules')
   addCallerOptions(addSourceOptions(command))
-    .option(...jsonOption)
-    .addHelpText(
-      'after',
-      formatExample('catalog-gateway policy what-can --policies policies --as sam --group sales-engineers'),
-    )
-    .action(async (options: WhatCanOptions) => {
-      const { set } = await requireSources(options, io)
-      noteUnknownGroups(options, set, io)
-      const caller = createPrincipal(options)
-      const entries = whatCan(set, caller)
-      const isNothing = entries.every(({ permits }) => permits.length === 0)
-      const lines = isNothing ? [`${caller.name} may do nothing`] : entries.flatMap(formatAccess)
-      printReport(io, options.json, entries, lines)
-    })
+  const example = 'what-can --policies policies --as sam --group sales-engineers'
+  addReport(command, io, [example], async (options: WhatCanOptions) => {
+    const { set } = await requireSources(options, io)
+    noteUnknownGroups(options, set, io)
+    const caller = createPrincipal(options)
+    const content = whatCan(set, caller)
+    const isNothing = content.every(({ permits }) => permits.length === 0)
+    return { content, lines: isNothing ? [`${caller.name} may do nothing`] : content.flatMap(formatAccess) }
+  })
 }
 
 function formatAccess({ namespace, permits }: ReturnType<typeof whatCan>[number]): readonly string[] {

@@ -1,7 +1,6 @@
 import { formatCount } from '../../lib/index.ts'
 import type { Command } from 'commander'
-import { printLine, type Io } from '../common/io.ts'
-import { formatExample, jsonOption } from '../common/new-command.ts'
+import type { Io } from '../common/io.ts'
 import { type GatewaySettings, listIssuerNames } from '../../config/index.ts'
 import { readUsableKeys } from '../../identity/index.ts'
 import {
@@ -11,31 +10,24 @@ import {
   lintWithShadowPolicies,
   listIgnoredFiles,
 } from '../../policy/index.ts'
-import { runStep, CommandFailure } from '../common/command-failure.ts'
+import { runStep } from '../common/command-failure.ts'
+import { addReport, type Report } from './policy-report.ts'
 import { addSourceOptions, loadSources, type SourceOptions } from './policy-sources.ts'
-import { alignColumns, printReport } from './format-policy.ts'
+import { alignColumns } from './format-policy.ts'
 
 interface Options extends SourceOptions {
   readonly strict?: true
-  readonly json?: true
 }
 
 export function addLint(policy: Command, io: Io): void {
-  addSourceOptions(
-    policy
-      .command('lint')
-      .description(
-        'find rules that never apply, are redundant or can be bypassed, and other likely mistakes',
-      ),
-  )
-    .option('--strict', 'fail on warnings')
-    .option(...jsonOption)
-    .addHelpText('after', formatExample('catalog-gateway policy lint --policies policies --strict'))
-    .action((options: Options) => lint(options, io))
+  const command = policy
+    .command('lint')
+    .description('find rules that never apply, are redundant or can be bypassed, and other likely mistakes')
+  addSourceOptions(command).option('--strict', 'fail on warnings')
+  addReport(command, io, ['lint --policies policies --strict'], (options: Options) => lint(options, io))
 }
 
-async function lint(options: Options, io: Io): Promise<void> {
-  const { strict, json } = options
+async function lint(options: Options, io: Io): Promise<Report> {
   const loaded = await loadSources(options, io)
   const known = loaded.settings && (await readKnownCredentials(loaded.settings))
   const ignored = await listIgnoredFiles(loaded.folders)
@@ -50,13 +42,13 @@ async function lint(options: Options, io: Io): Promise<void> {
     check,
     message,
   ])
-  printReport(io, json, findings, alignColumns(rows))
   const count = (wanted: string): number => findings.filter(({ level }) => level === wanted).length
   const [errors, warnings] = [count('error'), count('warning')]
   const policies = formatCount(loaded.withShadowPolicies.documents.length, 'policy', 'policies')
   const summary = `${formatCount(errors, 'error')}, ${formatCount(warnings, 'warning')} in ${policies}`
-  if (errors > 0 || (strict && warnings > 0)) throw new CommandFailure(summary)
-  if (!json) printLine(io, summary)
+  const lines = alignColumns(rows)
+  if (errors > 0 || (options.strict && warnings > 0)) return { content: findings, lines, failure: summary }
+  return { content: findings, lines: [...lines, summary] }
 }
 
 function createIgnoredFinding(file: string): Finding {

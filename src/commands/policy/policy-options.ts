@@ -1,4 +1,3 @@
-import { jsonOption } from '../common/new-command.ts'
 import { InvalidArgumentError, type Command } from 'commander'
 import type { Principal } from '../../identity/index.ts'
 import { formatIdentifierText, type Identifier, type Permission } from '../../catalog-api/index.ts'
@@ -23,10 +22,9 @@ import { readPolicyContext, requireSources, type SourceOptions } from './policy-
 
 /* What commands ask of policies: about a caller, an operation and an object. */
 
-/** Adds the arguments of `loadForOperation`, and `--json`. */
+/** Adds the arguments of `loadForOperation`. */
 export function addOperationArguments(command: Command, id: '<id>' | '[id]'): Command {
   return command
-    .option(...jsonOption)
     .argument('<operation>', 'an operation of the catalog API, such as InsertIntoTable')
     .argument(
       id,

@@ -2,7 +2,7 @@ import { formatCount, groupBy } from '../../lib/index.ts'
 import type { Command } from 'commander'
 import { formatIdentifierText } from '../../catalog-api/index.ts'
 import type { Io } from '../common/io.ts'
-import { formatExample, jsonOption } from '../common/new-command.ts'
+import { addReport, type Report } from './policy-report.ts'
 import { readAuditLog, readRecordedCall } from '../../audit/index.ts'
 import { listKeys } from '../../identity/index.ts'
 import { countCalls, type ReplayedCalls, ReplayTally } from '../../policy/index.ts'
@@ -10,7 +10,7 @@ import { collect, parseTimeOrAge } from '../common/arguments.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
 import { LogProblems } from '../common/log-problems.ts'
 import { combineSources, configOption, readPolicyContext } from './policy-sources.ts'
-import { formatAnswer, printReport } from './format-policy.ts'
+import { formatAnswer } from './format-policy.ts'
 import { formatGroups } from './policy-diff.ts'
 
 interface Options {
@@ -21,11 +21,10 @@ interface Options {
   readonly keys?: string
   readonly since?: Date
   readonly failOnChange?: true
-  readonly json?: true
 }
 
 export function addReplay(policy: Command, io: Io): void {
-  policy
+  const command = policy
     .command('replay')
     .description(
       'replay the requests of an audit log against other policies and list the decisions that change',
@@ -46,24 +45,18 @@ export function addReplay(policy: Command, io: Io): void {
       parseTimeOrAge,
     )
     .option('--fail-on-change', 'exit with status 1 if a decision or a restriction changes')
-    .option(...jsonOption)
-    .addHelpText(
-      'after',
-      formatExample(
-        'catalog-gateway policy replay --audit .catalog-gateway/audit --candidate candidate --current policies',
-      ),
-    )
-    .addHelpText(
-      'after',
-      '\nThe log contains no claims or context headers, no facts of reads and denials, no groups unless\n' +
-        'audit.redaction.maxRecordedGroups says so, and no reads unless they are recorded.\n' +
-        'Requests that depend on missing data are counted as undecided.',
-    )
-    .action((options: Options) => replay(options, io))
+  const example = 'replay --audit .catalog-gateway/audit --candidate candidate --current policies'
+  addReport(command, io, [example], (options: Options) => replay(options, io))
+  command.addHelpText(
+    'after',
+    '\nThe log contains no claims or context headers, no facts of reads and denials, no groups unless\n' +
+      'audit.redaction.maxRecordedGroups says so, and no reads unless they are recorded.\n' +
+      'Requests that depend on missing data are counted as undecided.',
+  )
 }
 
-async function replay(options: Options, io: Io): Promise<void> {
-  const { audit, candidate, current, keys, since, failOnChange, json } = options
+async function replay(options: Options, io: Io): Promise<Report> {
+  const { audit, candidate, current, keys, since, failOnChange } = options
   const context = await readPolicyContext(options, io)
   const load = async (folders: readonly string[]) => (await combineSources(folders, context)).set
   const stored = keys === undefined ? [] : await runStep('the keys cannot be listed', () => listKeys(keys))
@@ -83,11 +76,14 @@ async function replay(options: Options, io: Io): Promise<void> {
   const { calls, changed, restricted } = result
   if (calls === 0)
     throw new CommandFailure(`${audit} contains no requests; is it the folder of an audit log?`)
-  printReport(io, json, result, formatReplay(result))
-  problems.assertNone()
-  if (failOnChange && changed.length > 0) throw new CommandFailure(`${countCalls(changed)} decisions change`)
-  if (failOnChange && restricted.length > 0)
-    throw new CommandFailure(`${countCalls(restricted)} calls would be restricted otherwise`)
+  const changes =
+    changed.length > 0
+      ? `${countCalls(changed)} decisions change`
+      : restricted.length > 0
+        ? `${countCalls(restricted)} calls would be restricted otherwise`
+        : undefined
+  const failure = problems.describe() ?? (failOnChange && changes)
+  return { content: result, lines: formatReplay(result), failure }
 }
 
 type Result = ReturnType<ReplayTally['getResult']>

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import {
+  formatRule,
   getPolicyName,
   type LoadedPolicies,
   type PolicyDocument,
@@ -12,25 +13,21 @@ import {
 } from '../../policy/index.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
 import type { Io } from '../common/io.ts'
-import { formatExample, jsonOption } from '../common/new-command.ts'
+import { addReport, type Report } from './policy-report.ts'
 import { addSourceOptions, requireSources, type SourceOptions } from './policy-sources.ts'
-import { formatRule, printReport } from './format-policy.ts'
 
 interface Options extends SourceOptions {
   readonly tests?: string
-  readonly json?: true
 }
 
 export function addTest(policy: Command, io: Io): void {
-  addSourceOptions(policy.command('test').description('run the tests in the policies and in decision tables'))
-    .option('--tests <dir>', 'a folder of decision tables (kind: DecisionTable)')
-    .option(...jsonOption)
-    .addHelpText('after', formatExample('catalog-gateway policy test --policies policies'))
-    .action((options: Options) => test(options, io))
+  const command = policy.command('test').description('run the tests in the policies and in decision tables')
+  addSourceOptions(command).option('--tests <dir>', 'a folder of decision tables (kind: DecisionTable)')
+  addReport(command, io, ['test --policies policies'], (options: Options) => test(options, io))
 }
 
-async function test(options: Options, io: Io): Promise<void> {
-  const { tests: folder, json } = options
+async function test(options: Options, io: Io): Promise<Report> {
+  const { tests: folder } = options
   const { tests: own, vocabulary, set, withShadowPolicies: all } = await requireSources(options, io)
   const tests = [...own, ...(folder === undefined ? [] : await loadTests(folder, vocabulary))]
   if (tests.length === 0) {
@@ -43,13 +40,14 @@ async function test(options: Options, io: Io): Promise<void> {
   const { results } = run
   const failed = results.filter(({ passed }) => !passed)
   const decisions = results.reduce((sum, one) => sum + one.decisions, 0)
-  printReport(io, json, { tests: results, coverage }, [
+  const lines = [
     ...failed.flatMap(formatFailure),
     `${tests.length - failed.length} of ${tests.length} tests passed (${decisions} decisions)`,
     `rule coverage: ${coverage.tested} of ${coverage.rules} (${coverage.percent} %)`,
     ...coverage.untested.map((rule) => `  untested: ${rule}`),
-  ])
-  if (failed.length > 0) throw new CommandFailure(`${failed.length} of ${tests.length} tests failed`)
+  ]
+  const failure = failed.length > 0 ? `${failed.length} of ${tests.length} tests failed` : undefined
+  return { content: { tests: results, coverage }, lines, failure }
 }
 
 async function loadTests(folder: string, vocabulary: PolicyVocabulary): Promise<LoadedPolicies['tests']> {

@@ -3,46 +3,32 @@ import {
   type Condition,
   createRequirement,
   type PolicyDocument,
-  type PolicyRule,
-  type RequirementData,
 } from '../../policy/index.ts'
 
 /** A policy document that can be posted between threads: plain data, without compiled conditions. */
-export type TransferableDocument = Omit<PolicyDocument, 'rules'> & {
-  readonly rules: readonly TransferableRule[]
-}
+export type TransferableDocument = ReturnType<typeof toTransferable>
 
-type TransferableRule = Omit<PolicyRule, 'condition'> & {
-  readonly condition: TransferableCondition | undefined
-}
-
-interface TransferableCondition {
-  /** CEL, unless the condition is a commit requirement. */
-  readonly text: string
-  readonly requirement: RequirementData | undefined
-}
-
-export function toTransferable(document: PolicyDocument): TransferableDocument {
-  return { ...document, rules: document.rules.map(toTransferableRule) }
-}
-
-export function restoreDocument(transferable: TransferableDocument): PolicyDocument {
-  const rules = transferable.rules.map((rule) => ({
+export function toTransferable(document: PolicyDocument) {
+  const rules = document.rules.map(({ condition, ...rule }) => ({
     ...rule,
-    condition: rule.condition && restoreCondition(rule.condition),
-  }))
-  return { ...transferable, rules }
-}
-
-function toTransferableRule(rule: PolicyRule): TransferableRule {
-  const { condition } = rule
-  return {
-    ...rule,
+    // CEL, unless it is a commit requirement.
     condition: condition && { text: condition.text, requirement: condition.requirement },
-  }
+  }))
+  return { ...document, rules }
 }
 
-function restoreCondition({ text, requirement }: TransferableCondition): Condition {
+export function restoreDocument(document: TransferableDocument): PolicyDocument {
+  const rules = document.rules.map(({ condition, ...rule }) => ({
+    ...rule,
+    condition: condition && restoreCondition(condition),
+  }))
+  return { ...document, rules }
+}
+
+function restoreCondition({
+  text,
+  requirement,
+}: NonNullable<TransferableDocument['rules'][number]['condition']>): Condition {
   if (requirement !== undefined) return createRequirement(requirement).condition
   const condition = compileCondition(text)
   if (!('evaluate' in condition)) throw new Error(`a condition that was valid is not: ${condition.message}`)

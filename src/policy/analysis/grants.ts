@@ -1,5 +1,6 @@
 import type { Principal } from '../../identity/index.ts'
 import type { Identifier, Permission } from '../../catalog-api/index.ts'
+import { groupBy } from '../../lib/index.ts'
 import { matchesAny } from '../conditions/name-pattern.ts'
 import { createRuleReference, type LocatedRule } from '../engine/compiled-rule.ts'
 import type { RestrictionStep } from '../engine/evaluate.ts'
@@ -15,7 +16,7 @@ import {
   type Subject,
 } from '../engine/subject.ts'
 import { listPermissions } from '../language/policy-vocabulary.ts'
-import type { NamedSubjects, PolicyRule, Subjects } from '../language/policy-document.ts'
+import type { NamedSubjects, Subjects } from '../language/policy-document.ts'
 import type { PolicySet } from '../policy-set.ts'
 import { describeRestriction, type RestrictionReport } from '../restrictions/restriction.ts'
 import { resolveRestriction } from '../tags/object-tags.ts'
@@ -61,71 +62,63 @@ export interface Grant extends ReportedEffect {
  */
 export type Sight = 'all' | 'part' | 'nothing'
 
-/**
- * Callers who are allowed: each `subject`, if the condition of the rule is true, except those in `except` and those to
- * whom one of the denies in `unless` applies (by its subjects and its condition).
- */
-export interface Entitlement extends Grant {
-  readonly subject: Subject
-  readonly sees: Sight
-}
-
-export interface Entitlements {
-  /** Of a table: the columns that have the tag, or any; undefined if there are none. */
-  readonly columns: readonly string[] | undefined
-  readonly allowed: readonly Entitlement[]
-  readonly overruled: readonly (Pick<Entitlement, 'subject' | 'rule'> & { readonly deniedBy: ReportedRule })[]
-}
+export type Entitlements = ReturnType<typeof whoCan>
 
 /**
- * Returns the callers who may use the permission on the object. The result is exact for all possible callers: a caller
- * is allowed if and only if one of the entitlements applies. It is derived from the rules, not by trying callers: each
- * allow rule is split into its subjects, and each subject lists the denies that can still apply to it. Of
- * conditions, only tags are decided.
+ * Returns the callers who may use the permission on the object. The result is exact for all possible callers: a caller is
+ * allowed if and only if it is one of the subjects that are `allowed`, the condition of the rule is true, and neither
+ * `except` nor a deny in `unless` is about it. It is derived from the rules, not by trying callers: each allow rule is split
+ * into its subjects, and each subject lists the denies that can still apply to it. Of conditions, only tags are decided.
  */
 export function whoCan(
   set: PolicySet,
   permission: Permission,
   position: ObjectPosition,
   columns = listTaggedColumns(set, position),
-): Entitlements {
+) {
   const { possible, restrictions } = listSteps(set, { permission, position, caller: anyCaller })
   const denies = possible.filter(({ rule }) => rule.effect === 'deny')
-  const allowed: Entitlement[] = []
-  const overruled: Entitlements['overruled'][number][] = []
-  for (const allow of possible.filter(({ rule }) => rule.effect === 'allow').toReversed()) {
-    for (const subject of listSubjects(allow.rule.subjects)) {
+  const allows = possible.filter(({ rule }) => rule.effect === 'allow').toReversed()
+  const found = allows.flatMap((allow) =>
+    listSubjects(allow.rule.subjects).flatMap((subject) => {
       const own = matchSubjects(allow.rule.subjects, knownFromSubject(subject))
-      if (own === false) continue
-      const rule = reportRule(allow)
+      if (own === false) return []
       const denying = selectAffecting(denies, subject)
       const total = denying.find(({ subjects, condition }) => subjects === undefined && !condition)
-      if (total !== undefined) {
-        overruled.push({ subject, rule, deniedBy: reportRule(total) })
-        continue
-      }
+      return [{ allow, subject, except: own === true ? undefined : own.except, denying, total }]
+    }),
+  )
+  return {
+    /** Of a table: the columns that have the tag, or any; undefined if there are none. */
+    columns: columns.length > 0 ? columns : undefined,
+    allowed: found.flatMap(({ allow, subject, except, denying, total }) => {
+      if (total !== undefined) return []
       const isDenied = denying.some(({ isForSubject, condition }) => isForSubject && !condition)
       const restricting = selectAffecting(restrictions, subject)
-      const restrictedBy = restricting.map(({ subjects, isForSubject, ...step }) => ({
-        ...describeRestriction(step.restriction),
+      const sees: Sight = isDenied ? 'nothing' : findSight(restricting, columns)
+      const restrictedBy = restricting.map(({ subjects, isForSubject, restriction }) => ({
+        ...describeRestriction(restriction),
         ...(isForSubject ? { except: subjects?.except } : { subjects }),
       }))
-      allowed.push({
+      const grant = {
         subject,
-        rule,
-        sees: isDenied ? 'nothing' : findSight(restricting, columns),
-        if: allow.condition?.text,
-        except: own === true ? undefined : own.except,
+        rule: reportRule(allow),
+        sees,
+        if: allow.rule.condition?.text,
+        except,
         restrictedBy: restrictedBy.length > 0 ? restrictedBy : undefined,
         unless: denying.map((deny) => ({
           rule: reportRule(deny),
           subjects: deny.subjects,
           if: deny.condition?.text,
         })),
-      })
-    }
+      }
+      return [grant satisfies Grant]
+    }),
+    overruled: found.flatMap(({ allow, subject, total }) =>
+      total === undefined ? [] : [{ subject, rule: reportRule(allow), deniedBy: reportRule(total) }],
+    ),
   }
-  return { columns: columns.length > 0 ? columns : undefined, allowed, overruled }
 }
 
 /**
@@ -211,8 +204,7 @@ function listPermits(
 ): readonly Grant[] {
   const position = { namespace, table: undefined }
   const conditions = { get: () => 'open' as const }
-  const permits = new Map<PolicyRule, Permit>()
-  for (const permission of permissions) {
+  const found = permissions.flatMap((permission) => {
     const steps = listSteps(set, { permission, position, caller, conditions }).rules.filter(
       ({ document, outcome }) =>
         outcome === 'applies' ||
@@ -221,31 +213,29 @@ function listPermits(
         (outcome === 'other-table' && document.namespace.length === namespace.length),
     )
     const denies = steps.filter(({ rule }) => rule.effect === 'deny')
-    if (denies.some(({ rule }) => rule.tables === undefined && !rule.condition)) continue
-    for (const allow of steps.filter(({ rule }) => rule.effect === 'allow')) {
-      const permit: Permit = permits.get(allow.rule) ?? { allow, operations: [], denies: new Map() }
-      permits.set(allow.rule, permit)
-      permit.operations.push(permission)
-      for (const deny of denies) permit.denies.set(deny.rule, deny)
-    }
-  }
+    if (denies.some(({ rule }) => rule.tables === undefined && !rule.condition)) return []
+    const allows = steps.filter(({ rule }) => rule.effect === 'allow')
+    return allows.map((allow) => ({ permission, allow, denies }))
+  })
   const restrictedBy = listTableRules(set, namespace, caller).filter((rule) => rule.columns !== undefined)
-  return [...permits.values()].map(({ allow, operations, denies }) => ({
-    ...reportAccess(allow, operations),
-    restrictedBy: restrictedBy.length > 0 && operations.some(readsPart) ? restrictedBy : undefined,
-    unless: [...denies.values()].map((deny) =>
+  return [
+    ...groupBy(found, ({ allow: { document, rule } }) => `${document.name}/${rule.id}`).values(),
+  ].flatMap((alike) => {
+    const operations = alike.map(({ permission }) => permission)
+    const denies = new Map(alike.flatMap(({ denies }) => denies.map((deny) => [deny.rule, deny])))
+    const unless = [...denies.values()].map((deny) =>
       reportAccess(
         deny,
         operations.filter((operation) => deny.rule.permissions.has(operation)),
       ),
-    ),
-  }))
-}
-
-interface Permit {
-  readonly allow: LocatedRule
-  readonly operations: Permission[]
-  readonly denies: Map<PolicyRule, LocatedRule>
+    )
+    const isRestricted = restrictedBy.length > 0 && operations.some(readsPart)
+    return alike.slice(0, 1).map(({ allow }) => ({
+      ...reportAccess(allow, operations),
+      restrictedBy: isRestricted ? restrictedBy : undefined,
+      unless,
+    }))
+  })
 }
 
 function reportAccess({ document, rule }: LocatedRule, operations: readonly Permission[]) {

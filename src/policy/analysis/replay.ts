@@ -20,12 +20,11 @@ import {
   requirementFacts,
 } from '../conditions/permission-facts.ts'
 import { createRuleReference } from '../engine/compiled-rule.ts'
-import type { RuleReference } from '../engine/decision.ts'
+import { qualifiedRuleName, type RuleReference } from '../engine/decision.ts'
 import type { RestrictionStep, Step } from '../engine/evaluate.ts'
 import { objectKindOfPermission, objectPosition } from '../engine/object-position.ts'
 import { matchSubjects, type KnownCaller } from '../engine/subject.ts'
 import type { PolicySet, Question } from '../policy-set.ts'
-import { qualifiedRuleName } from '../testing/decision-test.ts'
 import type { Answer } from './diff-policies.ts'
 import { listNameClasses } from './name-classes.ts'
 import { listOpenNames, listSteps, reportRule } from './steps.ts'

@@ -1,6 +1,6 @@
 import type { Identifier } from '../../catalog-api/index.ts'
 import { createRuleReference, type LocatedRule } from '../engine/compiled-rule.ts'
-import type { RuleReference } from '../engine/decision.ts'
+import { qualifiedRuleName, type RuleReference } from '../engine/decision.ts'
 import { outcomeApplies, type RestrictionStep, type RuleAbout, type Step } from '../engine/evaluate.ts'
 import { namespaceKey } from '../engine/object-position.ts'
 import type { Implication } from '../language/policy-vocabulary.ts'
@@ -64,6 +64,20 @@ export interface ReportedRule extends RuleReference {
 export function reportRule(found: LocatedRule & Partial<RuleAbout>): ReportedRule {
   const implication = found.rule.restriction === undefined ? found.implication : 'restriction'
   return { ...createRuleReference(found), ...(implication && { implication }) }
+}
+
+const implications: Readonly<Record<NonNullable<ReportedRule['implication']>, string>> = {
+  name: 'denies every operation that removes the name',
+  move: 'denies what moves its tables',
+  restriction: 'leaves only reading a part of its tables',
+}
+
+/** `team-sales/owner-drops (team.yaml:18)`, with the end of the rule if it has one, and why it covers an operation that it does not name. */
+export function formatRule(rule: ReportedRule): string {
+  const { file, line, until, implication } = rule
+  const end = until === undefined ? '' : `, until ${until}`
+  const reason = implication === undefined ? '' : `, which ${implications[implication]}`
+  return `${qualifiedRuleName(rule)} (${file}:${line})${end}${reason}`
 }
 
 /** What restrictions leave of a table together. */

@@ -9,6 +9,11 @@ export interface RuleReference {
   readonly until?: string
 }
 
+/** Unique name of a rule in a folder: `policy/rule`. */
+export function qualifiedRuleName({ policy, rule }: Pick<RuleReference, 'policy' | 'rule'>): string {
+  return `${policy}/${rule}`
+}
+
 export type Decision =
   | { readonly allowed: true; readonly rule: RuleReference; readonly revision: string }
   | {

@@ -124,14 +124,6 @@ export function listNamedPermissions({ permissions, implied }: Coverage): readon
   return [...permissions].filter((permission) => !implied.has(permission))
 }
 
-/** Continues a reference to a rule that covers the permission: why it does, unless it names it. */
-export function describeImplication(implication: Implication | undefined): string {
-  if (implication === undefined) return ''
-  return implication === 'name'
-    ? ', which denies every operation that removes the name'
-    : ', which denies what moves its tables'
-}
-
 /** Lists permissions in their shortest form: complete groups of the catalog API first, then the remaining permissions. */
 export function describePermissionSet(permissions: ReadonlySet<Permission>): string {
   const words: string[] = []

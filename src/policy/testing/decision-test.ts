@@ -1,5 +1,5 @@
 import type { Permission } from '../../catalog-api/index.ts'
-import type { RuleReference } from '../engine/decision.ts'
+import { qualifiedRuleName, type RuleReference } from '../engine/decision.ts'
 import type { AuthorizationRequest } from '../conditions/authorization-request.ts'
 import type { PolicySet } from '../policy-set.ts'
 import { findGrounds, getDenialStatus } from '../visibility/concealment.ts'
@@ -106,9 +106,4 @@ function isExpected(
 
 function formatSorted(names: Iterable<string> | undefined): string | undefined {
   return names && [...names].toSorted().join('\n')
-}
-
-/** Unique name of a rule in a folder: `policy/rule`. */
-export function qualifiedRuleName({ policy, rule }: Pick<RuleReference, 'policy' | 'rule'>): string {
-  return `${policy}/${rule}`
 }

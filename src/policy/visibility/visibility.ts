@@ -72,7 +72,7 @@ export const describePermissionsByKind = new Map<ObjectKind, DescribePermission>
 )
 
 /** The permissions that listings depend on. */
-const describePermissions = {
+export const describePermissions = {
   namespace: requireDescribePermission('namespace'),
   table: requireDescribePermission('table'),
 }

@@ -28,6 +28,10 @@ export function warn(check: string, ...messages: readonly string[]): readonly Re
   return messages.map((message) => ['warning', check, message])
 }
 
+export function note(check: string, ...messages: readonly string[]): readonly Remark[] {
+  return messages.map((message) => ['info', check, message])
+}
+
 export type Check<About extends RuleOrDocument = LocatedRule> = (about: About) => readonly Remark[]
 
 export function createFinding({ document, rule }: RuleOrDocument, [level, check, message]: Remark): Finding {
@@ -41,11 +45,6 @@ export function createFinding({ document, rule }: RuleOrDocument, [level, check,
 /** The finding for an error that keeps policies from coming into force. */
 export function createRefusedFinding({ file, line = 1, column, message }: PolicyProblem): Finding {
   return { level: 'error', check: 'refused', file, line, ...(column && { column }), message }
-}
-
-/** `sales/write (sales.yaml:7)`. */
-export function nameRule({ document, rule }: LocatedRule): string {
-  return `${document.name}/${rule.id} (${document.file}:${rule.line})`
 }
 
 /**

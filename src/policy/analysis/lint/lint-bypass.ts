@@ -16,14 +16,15 @@ import type { Condition } from '../../conditions/condition.ts'
 import { unknown } from '../../conditions/fact.ts'
 import { matchesAny, sampleName } from '../../conditions/name-pattern.ts'
 import { constantFacts, factsAvailableFor } from '../../conditions/permission-facts.ts'
-import type { LocatedRule } from '../../engine/compiled-rule.ts'
+import { createRuleReference, type LocatedRule } from '../../engine/compiled-rule.ts'
 import { readsPart, type ObjectPosition } from '../../engine/object-position.ts'
 import { anonymousSubject, knownAsOnly, listSubjects, type Subject } from '../../engine/subject.ts'
 import { listNamedPermissions } from '../../language/policy-vocabulary.ts'
 import type { PolicyRule } from '../../language/policy-document.ts'
 import type { PolicySet } from '../../policy-set.ts'
 import { listNameClasses } from '../name-classes.ts'
-import { nameRule, warn, type Check } from './finding.ts'
+import { formatRule } from '../steps.ts'
+import { warn, type Check } from './finding.ts'
 import { constantResult } from './lint-conditions.ts'
 import { isNamed, isOnFolders, isReached, type RuleIndex } from './rule-index.ts'
 import {
@@ -120,7 +121,7 @@ function listDetours(own: LocatedRule, { set }: RuleIndex): readonly Detour[] {
 /** `RegisterTable with ChooseLocation gives its location another name, by sales/all (sales.yaml:7)`. */
 function describeWays(open: readonly OpenWay[]): string {
   const described = open.map(({ way: { effect }, grants }) => {
-    const by = new Set(grants.map((grant) => nameRule(grant.by)))
+    const by = new Set(grants.map((grant) => formatRule(createRuleReference(grant.by))))
     const names = grants.map(({ permission }) => permission).join(' with ')
     return { names, text: `${effect ? ` ${effect}` : ''}, by ${[...by].join(' and ')}` }
   })

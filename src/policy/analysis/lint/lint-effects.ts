@@ -1,7 +1,7 @@
 import { type Permission, permissionGroups, permissionNames } from '../../../catalog-api/index.ts'
 import type { Condition } from '../../conditions/condition.ts'
 import { sampleName } from '../../conditions/name-pattern.ts'
-import type { LocatedRule } from '../../engine/compiled-rule.ts'
+import { createRuleReference, type LocatedRule } from '../../engine/compiled-rule.ts'
 import { readsPart } from '../../engine/object-position.ts'
 import {
   knownAsOnly,
@@ -10,13 +10,13 @@ import {
   matchSubjects,
   type Subject,
 } from '../../engine/subject.ts'
-import { describeImplication, describePermissionSet } from '../../language/policy-vocabulary.ts'
+import { describePermissionSet } from '../../language/policy-vocabulary.ts'
 import type { PolicyRule } from '../../language/policy-document.ts'
 import type { PolicySet, Question } from '../../policy-set.ts'
-import { describePermissionsByKind } from '../../visibility/visibility.ts'
-import { nameRule, warn, type Check, type Remark } from './finding.ts'
-import { isNamed, isOnFolders, isReached, listRules, type RuleIndex } from './rule-index.ts'
-import { listStating } from './ways-around.ts'
+import { describePermissions } from '../../visibility/visibility.ts'
+import { formatRule, reportRule } from '../steps.ts'
+import { note, warn, type Check, type Remark } from './finding.ts'
+import { isNamed, isReached, type RuleIndex } from './rule-index.ts'
 
 /**
  * Finds rules that never decide, restrictions, denies and exceptions of callers that no rule allows anything, and risky
@@ -76,7 +76,7 @@ function findDenial(own: LocatedRule, permission: Permission, set: PolicySet): s
   const questions = listQuestions(own, permission)
   if (!questions.every(isDenied)) return undefined
   const by = questions.flatMap((question) => set.evaluate(question).by ?? [])[0]
-  return by && `denied by ${nameRule(by)}${describeImplication(by.implication)}`
+  return by && `denied by ${formatRule(reportRule(by))}`
 }
 
 /**
@@ -115,7 +115,7 @@ function createShadowedFinder(index: RuleIndex): Check {
         covering.set(first.rule, first)
       }
     }
-    const names = [...covering.values()].map(nameRule).join(' and ')
+    const names = [...covering.values()].map((one) => formatRule(createRuleReference(one))).join(' and ')
     return warn('shadowed', `is redundant: covered by ${names}`)
   }
 }
@@ -140,7 +140,7 @@ function findNotAllowed(own: LocatedRule, { allows, listGrants }: RuleIndex): re
   if (callers.some((caller) => isNamed(own.rule, caller) && isAllowed(caller))) return []
   const cause = subjects.any ? 'all that may are excepted' : 'their names may be misspelt'
   return restriction === undefined
-    ? [['info', 'effect', `denies callers what no rule allows them: ${cause}`]]
+    ? note('effect', `denies callers what no rule allows them: ${cause}`)
     : warn('effect', `restricts callers that no rule allows to read these tables: ${cause}`)
 }
 
@@ -161,25 +161,12 @@ function findGrantsToEveryone({ rule: { permissions, subjects } }: LocatedRule):
 }
 
 const usingTables = ['query', 'write'].flatMap((group) => permissionGroups.get(group) ?? [])
-const everything = permissionGroups.get('all') ?? []
-const choosingFiles: readonly Permission[] = [...listStating('manifestPath'), 'ChooseLocation']
-const describing = describePermissionsByKind.get('table')?.permission
+const opening = describePermissions.table.permission
 
-/** Finds grants that lack something: the permission to open a table that may be used, and folders for what names files. */
+/** Finds grants to use tables without the permission to open them. */
 function findHalfGrants(own: LocatedRule, { set }: RuleIndex): readonly Remark[] {
-  const { permissions } = own.rule
-  const files = choosingFiles.filter((permission) => permissions.has(permission))
-  const isConfined = (): boolean =>
-    listRules(set.documentsAbove(own.document.namespace)).some(({ rule }) => isOnFolders(rule.condition))
-  const messages: string[] = []
-  if (
-    describing !== undefined &&
-    usingTables.some((permission) => permissions.has(permission)) &&
-    listQuestions(own, describing, knownAsOnly).some((one) => set.evaluate(one).by === undefined)
-  )
-    messages.push(`needs another rule that allows ${describing}, with which clients open a table`)
-  const isEverything = everything.every((permission) => permissions.has(permission))
-  if (files.length > 0 && !isEverything && !isConfined())
-    messages.push(`allows ${files.join(' and ')} on the files of any table; "commits.folders" confines it`)
-  return messages.map((message) => ['info', 'grant', message])
+  if (!usingTables.some((permission) => own.rule.permissions.has(permission))) return []
+  const questions = listQuestions(own, opening, knownAsOnly)
+  if (questions.every((one) => set.evaluate(one).by !== undefined)) return []
+  return note('grant', `needs another rule that allows ${opening}, with which clients open a table`)
 }

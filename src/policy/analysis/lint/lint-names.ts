@@ -5,8 +5,7 @@ import { namespaceKey } from '../../engine/object-position.ts'
 import type { PolicyRule } from '../../language/policy-document.ts'
 import type { PolicySet } from '../../policy-set.ts'
 import { parseFilter } from '../../restrictions/parse-filter.ts'
-import { listTags } from '../../tags/object-tags.ts'
-import { warn, type Check, type Remark, type RuleOrDocument } from './finding.ts'
+import { note, warn, type Check, type RuleOrDocument } from './finding.ts'
 import type { RuleIndex } from './rule-index.ts'
 
 /** The names that the settings of a gateway give to callers. */
@@ -20,29 +19,24 @@ export interface KnownCredentials {
 
 /**
  * Finds names that are probably misspelt, or match nothing that the policies declare: users and groups that no credential
- * has, tables and tags beside declared ones, columns in `rows`, patterns that are regular expressions, and look-alikes.
+ * has, tables beside declared ones, columns in `rows`, patterns that are regular expressions, and look-alikes.
  */
 export function createNameCheck(
   { set, rules }: RuleIndex,
   known: KnownCredentials | undefined,
 ): Check<RuleOrDocument> {
   const findLookAlike = createLookAlikeFinder([...set.documents.map((document) => ({ document })), ...rules])
-  const askedTags = new Set(rules.flatMap(({ rule }) => listAskedTags(rule)))
   return (about) => {
     const { document, rule } = about
     // A misspelt deny leaves data open. Of many names of teams and customers, some are alike.
-    const level = rule?.effect === 'deny' ? 'warning' : 'info'
-    const lookAlikes = findLookAlike(about).map((message): Remark => [level, 'name', message])
-    const note = (text: string, names: readonly string[]): readonly Remark[] =>
-      names.length === 0 ? lookAlikes : [...lookAlikes, ['info', 'name', `${text}: ${names.join(', ')}`]]
-    if (rule === undefined) {
-      const unused = [...listTags([document.tags]).all].filter((tag) => !askedTags.has(tag))
-      return note('declares tags that no rule asks for', unused)
-    }
+    const tell = rule?.effect === 'deny' ? warn : note
+    const lookAlikes = tell('name', ...findLookAlike(about))
+    if (rule === undefined) return lookAlikes
     const own = { document, rule }
     const patterns = (rule.tables ?? []).flatMap((pattern) => describeRegularExpression(pattern) ?? [])
     return [
-      ...note('denies tables that "tags.tables" does not declare', listUndeclared(own, set)),
+      ...lookAlikes,
+      ...note('name', ...describeUndeclared(own, set)),
       ...warn('pattern', ...patterns.map((problem) => `names tables by a pattern: ${problem}`)),
       ...warn('effect', ...describeColumns(own, set)),
       ...warn('subject', ...describeSubjects(own, known)),
@@ -50,16 +44,16 @@ export function createNameCheck(
   }
 }
 
-function listAskedTags({ condition, restriction }: PolicyRule): readonly string[] {
-  const { columns } = restriction ?? {}
-  return [...(condition?.tags ?? []), ...(columns && 'without' in columns ? columns.without : [])]
-}
-
-/** Lists tables that are denied beside declared ones. A restriction declares its columns itself. */
-function listUndeclared({ document: { namespace }, rule }: LocatedRule, set: PolicySet): readonly string[] {
+/** Describes tables that are denied beside declared ones. A restriction declares its columns itself. */
+function describeUndeclared(
+  { document: { namespace }, rule }: LocatedRule,
+  set: PolicySet,
+): readonly string[] {
   const declared = set.listTaggedTables(namespace)
   if (declared.length === 0 || rule.effect === 'allow' || rule.restriction !== undefined) return []
-  return (rule.tables ?? []).filter((table) => !table.includes('*') && !declared.includes(table))
+  const others = (rule.tables ?? []).filter((table) => !table.includes('*') && !declared.includes(table))
+  if (others.length === 0) return []
+  return [`denies tables that "tags.tables" does not declare: ${others.join(', ')}`]
 }
 
 /** A name, with what it is the name of, and what must be equal for two names to be compared: the namespace of a table. */

@@ -1,7 +1,7 @@
 import { mergeByPolicy } from '../../language/for-each.ts'
 import type { PolicyDocument } from '../../language/policy-document.ts'
 import type { PolicySet } from '../../policy-set.ts'
-import { acceptFindings, createFinding, type Finding, type Remark } from './finding.ts'
+import { acceptFindings, createFinding, note, type Finding, type Remark } from './finding.ts'
 import { lintConditions } from './lint-conditions.ts'
 import { createEffectCheck } from './lint-effects.ts'
 import { createNameCheck, type KnownCredentials } from './lint-names.ts'
@@ -57,7 +57,7 @@ function lintDocument({ namespace, inherit, isShadow }: PolicyDocument, set: Pol
     ...(isShadow ? ['is evaluated, but not in force: mode: shadow'] : []),
     ...(ended.length > 0 ? [`ends what is allowed from above (inherit: false): ${ended.join(', ')}`] : []),
   ]
-  return messages.map((message) => ['info', 'effect', message])
+  return note('effect', ...messages)
 }
 
 function sortFindings(findings: readonly Finding[]): readonly Finding[] {

@@ -20,7 +20,7 @@ const operations = operationNames.map(getOperation)
 const tableOperations = operations.filter(({ object }) => object === 'table')
 
 /** Lists the operations whose requests state a fact. */
-export function listStating(fact: string, among: readonly Operation[] = operations): readonly Permission[] {
+function listStating(fact: string, among: readonly Operation[] = operations): readonly Permission[] {
   return among.filter(({ facts }) => facts.some(([name]) => name === fact)).map(({ name }) => name)
 }
 
