@@ -7,7 +7,7 @@ export { RecordedVersions } from './compare/recorded-versions.ts'
 export { decideResolution, type LookupResult, type ResolutionDecision } from './in-doubt/decide-resolution.ts'
 export { type InDoubtChange, planLookups, readInDoubtChanges } from './in-doubt/in-doubt-changes.ts'
 export { getBranch, KnownVersions } from './in-doubt/known-versions.ts'
-export { type AuditLog, type AuditLogOptions, type IntentReceipt, openAuditLog } from './log/audit-log.ts'
+export { type AuditLog, type AuditLogOptions, openAuditLog } from './log/audit-log.ts'
 export { type AuditObserver, AuditUnavailable } from './log/group-commit.ts'
 export type { Retention } from './log/retention.ts'
 export {
@@ -21,6 +21,7 @@ export {
 export {
   type AuditedObject,
   type AuditedPrincipal,
+  type AuditRecord,
   type CreatedVersion,
   type Details,
   type IntentEntry,
@@ -33,18 +34,13 @@ export {
   type UploadFacts,
 } from './records/audit-record.ts'
 export { factsFormat, formatFactDetails, listKeys, truncateDetail } from './records/fact-details.ts'
-export { formatRecordKey } from './records/hash-chain.ts'
+export { getIntentKey, getRecordKey } from './records/hash-chain.ts'
 export { idToJson, memberToJson, memoizeByObject } from './records/json-text.ts'
 export { readRecordedCall } from './records/recorded-call.ts'
 export { filterMembers, readRedactionKey } from './records/redaction.ts'
 export { readSealKey, readSealVerifier } from './records/seal-key.ts'
 export { openSinks, type SinkObserver, type Sinks } from './sinks/open-sinks.ts'
 export type { DurableEnd } from './sinks/sink.ts'
-export { isForeignRecord, listSegments, type LogSegment } from './storage/log-segments.ts'
-export {
-  type LogProblem,
-  parseStoredRecord,
-  readAuditLog,
-  type StoredRecord,
-} from './storage/read-audit-log.ts'
+export { listSegments } from './storage/log-segments.ts'
+export { type LogProblem, readAuditLog, readNewestRecords } from './storage/read-audit-log.ts'
 export { verifyAuditLog, type VerifyReport } from './verify/verify-audit-log.ts'

@@ -1,6 +1,12 @@
-import { type DurableEnd, formatRecordKey, listSegments, type StoredRecord } from '../audit/index.ts'
+import {
+  type AuditRecord,
+  type DurableEnd,
+  getIntentKey,
+  getRecordKey,
+  listSegments,
+  readNewestRecords,
+} from '../audit/index.ts'
 import { formatIdentifierText } from '../catalog-api/index.ts'
-import { readNewestRecords } from './newest-records.ts'
 
 interface HashedRecordReference {
   readonly chain: string
@@ -46,9 +52,9 @@ export function createNewestChangesReader(
   async function read(): Promise<NewestChanges> {
     // Listing opens every file of the log.
     if (segments.at(-1)?.file !== durable().file) segments = await listSegments(folder)
-    const newest = await collectChanges(readNewestRecords(folder, segments, usualBytes))
+    const newest = await collectChanges(readNewestRecords(folder, segments, usualBytes, true))
     if (newest.changes.length === maxChanges && newest.seal !== undefined) return newest
-    return collectChanges(readNewestRecords(folder, segments, maxBytes))
+    return collectChanges(readNewestRecords(folder, segments, maxBytes, true))
   }
 
   return () => {
@@ -57,20 +63,20 @@ export function createNewestChangesReader(
   }
 }
 
-async function collectChanges(records: AsyncIterable<StoredRecord>): Promise<NewestChanges> {
+async function collectChanges(records: AsyncIterable<AuditRecord>): Promise<NewestChanges> {
   const changes = new Map<string, RecordedChange>()
   let seal: NewestChanges['seal']
   for await (const record of records) {
     const { chain, seq, hash } = record
     if (record.kind === 'intent' && record.effect !== 'read') {
-      changes.set(formatRecordKey(chain, seq), describeIntent(record))
+      changes.set(getRecordKey(record), describeIntent(record))
     } else if (record.kind === 'outcome') {
-      const { intentChain = chain, intentSeq, result, status, version, durationMs } = record
+      const { result, status, version, durationMs } = record
       const outcome = { chain, seq, hash, result, status, version, durationMs }
-      addTo(changes, formatRecordKey(intentChain, intentSeq), { outcome })
+      addTo(changes, getIntentKey(record), { outcome })
     } else if (record.kind === 'resolved') {
-      const { intentChain, intentSeq, result } = record
-      addTo(changes, formatRecordKey(intentChain, intentSeq), { resolved: { chain, seq, hash, result } })
+      const { result } = record
+      addTo(changes, getIntentKey(record), { resolved: { chain, seq, hash, result } })
     } else if (record.kind === 'seal') {
       seal = { seq, time: record.time }
     }
@@ -87,7 +93,7 @@ function addTo(
   if (change !== undefined) changes.set(key, { ...change, ...end })
 }
 
-function describeIntent(record: StoredRecord & { readonly kind: 'intent' }) {
+function describeIntent(record: AuditRecord<'intent'>) {
   const { chain, seq, hash, rule, principal } = record
   return {
     time: record.time,

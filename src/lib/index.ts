@@ -27,7 +27,7 @@ export {
 } from './fs/follow-files.ts'
 export { isWithin } from './fs/is-within.ts'
 export { makeFolder } from './fs/make-folder.ts'
-export { type FileLine, readLines } from './fs/read-lines.ts'
+export { type FileLine, type LineRange, readLines } from './fs/read-lines.ts'
 export { readHeaderValue, readSecret } from './fs/read-secret.ts'
 export { replaceFile } from './fs/replace-file.ts'
 export { hasErrorCode, ignoreMissing } from './fs/system-error.ts'

@@ -4,7 +4,8 @@ import { KnownVersions } from '../../src/audit/in-doubt/known-versions.ts'
 import { openAuditLog } from '../../src/audit/log/audit-log.ts'
 import type { IntentEntry } from '../../src/audit/records/audit-record.ts'
 import { readRecordedCall } from '../../src/audit/records/recorded-call.ts'
-import { readAuditLog, type StoredRecord } from '../../src/audit/storage/read-audit-log.ts'
+import { readAuditLog } from '../../src/audit/storage/read-audit-log.ts'
+import type { AuditRecord } from '../../src/audit/records/audit-record.ts'
 import { createExtraOperations } from '../../src/catalog-api/extra-operation.ts'
 import type { Operation } from '../../src/catalog-api/operations.ts'
 import { replayCall } from '../../src/policy/analysis/replay.ts'
@@ -30,7 +31,7 @@ function extraIntent(request: string, name: string): IntentEntry {
   return { ...anIntent(request), operation, effect }
 }
 
-async function readRecords(): Promise<readonly StoredRecord[]> {
+async function readRecords(): Promise<readonly AuditRecord[]> {
   const folder = await temporaryFolder()
   const log = await openAuditLog(logOptions(folder))
   const receipt = await log.recordIntent(extraIntent('change', 'CompactTable'))
@@ -38,7 +39,7 @@ async function readRecords(): Promise<readonly StoredRecord[]> {
   await log.recordIntent(extraIntent('read', 'PrewarmTable'))
   log.recordRefusal({ ...aRefusal('refused'), operation: find('CompactTable').name })
   await log.close()
-  const records: StoredRecord[] = []
+  const records: AuditRecord[] = []
   for await (const record of readAuditLog(folder)) records.push(record)
   return records
 }
@@ -55,7 +56,7 @@ function isAllowedInReplay(...operations: readonly string[]): boolean | undefine
   const text = formatPolicies([{ name: 'p', namespace: [], rules }])
   const { documents } = parsePolicies(text, 'p.yaml', createPolicyVocabulary({ extraOperations: declared }))
   const stored = { kind: 'intent', time: '2026-06-15T12:00:00Z', ...extraIntent('r', 'CompactTable') }
-  const call = readRecordedCall(stored as unknown as StoredRecord)
+  const call = readRecordedCall(stored as unknown as AuditRecord)
   return call && replayCall(call, { candidate: compilePolicies(documents) }).after?.allowed
 }
 

@@ -31,12 +31,12 @@ it('a change has the positions and hashes of its records in the log', async () =
   expect(change).toMatchObject({
     rule: 'production/writers',
     principal: 'corp:alice',
-    intent: { chain: log.chain, seq: intent?.seq, hash: (intent as { hash?: string }).hash },
+    intent: { chain: log.chain, seq: intent?.seq, hash: intent?.hash },
     outcome: {
       result: 'committed',
       version: 7,
       seq: outcome?.seq,
-      hash: (outcome as { hash?: string }).hash,
+      hash: outcome?.hash,
     },
   })
 })

@@ -1,4 +1,5 @@
-import { readAuditLog, type StoredRecord } from '../../src/audit/storage/read-audit-log.ts'
+import { readAuditLog } from '../../src/audit/storage/read-audit-log.ts'
+import type { AuditRecord } from '../../src/audit/records/audit-record.ts'
 import { attack, type Outcome } from './attack.ts'
 import { indexGatewayRecords, type GatewayRecords } from './gateway-records.ts'
 import { createHostileInput } from './hostile-input.ts'
@@ -58,7 +59,7 @@ export async function runCampaign({ upstreamUrl, seed, count }: CampaignOptions)
     await gateway.kill()
     throw error
   }
-  const auditRecords: StoredRecord[] = []
+  const auditRecords: AuditRecord[] = []
   for await (const record of readAuditLog(auditFolder)) auditRecords.push(record)
   const status = await gateway.stop()
   if (status !== 0) errors.push(`the gateway exited with status ${status}`)

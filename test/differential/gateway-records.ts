@@ -1,4 +1,4 @@
-import type { StoredRecord } from '../../src/audit/storage/read-audit-log.ts'
+import type { AuditRecord } from '../../src/audit/records/audit-record.ts'
 import type { LogLine } from './spawned-process.ts'
 
 /** Log lines and audit intents of the gateway, by request id. */
@@ -7,12 +7,12 @@ export interface GatewayRecords {
   readonly intents: ReadonlyMap<string, readonly Intent[]>
 }
 
-type Intent = Extract<StoredRecord, { kind: 'intent' }>
+type Intent = AuditRecord<'intent'>
 
 /** Indexes the lines of completed requests and the intents. Ignores all other lines and records. */
 export function indexGatewayRecords(
   log: readonly LogLine[],
-  auditRecords: readonly StoredRecord[],
+  auditRecords: readonly AuditRecord[],
 ): GatewayRecords {
   const lines = log.filter(({ msg }) => msg === 'request completed')
   const intents = auditRecords.filter((record) => record.kind === 'intent')

@@ -1,11 +1,10 @@
-import { readAuditLog, type StoredRecord } from '../../src/audit/storage/read-audit-log.ts'
-
-type RecordOf<Kind> = Extract<StoredRecord, { kind: Kind }>
+import { readAuditLog } from '../../src/audit/storage/read-audit-log.ts'
+import type { AuditRecord } from '../../src/audit/records/audit-record.ts'
 
 /** A change in the audit log; without an outcome if it is in progress, or was when the gateway was killed. */
 export interface AuditedChange {
-  readonly intent: RecordOf<'intent'>
-  readonly outcome: RecordOf<'outcome'> | undefined
+  readonly intent: AuditRecord<'intent'>
+  readonly outcome: AuditRecord<'outcome'> | undefined
 }
 
 /** Returns the changes of that operation, or of all, oldest first; with an id, only those of that object. */
@@ -14,8 +13,8 @@ export async function auditedChanges(
   operation?: string,
   id?: readonly string[],
 ): Promise<AuditedChange[]> {
-  const intents: RecordOf<'intent'>[] = []
-  const outcomes = new Map<string, RecordOf<'outcome'>>()
+  const intents: AuditRecord<'intent'>[] = []
+  const outcomes = new Map<string, AuditRecord<'outcome'>>()
   for await (const record of readAuditLog(folder)) {
     if (record.kind === 'intent') intents.push(record)
     if (record.kind === 'outcome')

@@ -1,12 +1,10 @@
 import { findOperation } from '../../catalog-api/index.ts'
 import { getBranch } from '../in-doubt/known-versions.ts'
 import { parseFactDetails } from '../records/fact-details.ts'
-import { formatRecordKey } from '../records/hash-chain.ts'
+import { getIntentKey, getRecordKey } from '../records/hash-chain.ts'
 import { idToJson } from '../records/json-text.ts'
-import type { AuditedObject, CreatedVersion, ObjectId } from '../records/audit-record.ts'
-import { readAuditLog, type ReportProblem, type StoredRecord } from '../storage/read-audit-log.ts'
-
-type StoredIntent = Extract<StoredRecord, { kind: 'intent' }>
+import type { AuditedObject, AuditRecord, CreatedVersion, ObjectId } from '../records/audit-record.ts'
+import { readAuditLog, type ReportProblem } from '../storage/read-audit-log.ts'
 
 /** Milliseconds since 1970, inclusive. */
 export interface TimeSpan {
@@ -39,7 +37,7 @@ export class RecordedVersions {
   readonly #onProblem: ReportProblem | undefined
   /** By table, then by branch; the name of the main branch is empty. */
   readonly #tables = new Map<string, Map<string, BranchRecords>>()
-  readonly #intents = new Map<string, StoredIntent>()
+  readonly #intents = new Map<string, AuditRecord<'intent'>>()
   /** The last record read of each chain. */
   readonly #seen = new Map<string, number>()
   #first = Infinity
@@ -89,11 +87,11 @@ export class RecordedVersions {
     return records
   }
 
-  #add(record: StoredRecord): void {
+  #add(record: AuditRecord): void {
     if (record.kind === 'intent' && record.effect !== 'read') {
-      this.#intents.set(formatRecordKey(record.chain, record.seq), record)
+      this.#intents.set(getRecordKey(record), record)
     } else if ((record.kind === 'outcome' || record.kind === 'resolved') && record.result !== 'unknown') {
-      const key = formatRecordKey(record.intentChain ?? record.chain, record.intentSeq)
+      const key = getIntentKey(record)
       const intent = this.#intents.get(key)
       this.#intents.delete(key)
       const { result, time } = record
@@ -108,7 +106,12 @@ export class RecordedVersions {
     }
   }
 
-  #addChange(intent: StoredIntent, versions: readonly CreatedVersion[], to: number, isJob: boolean): void {
+  #addChange(
+    intent: AuditRecord<'intent'>,
+    versions: readonly CreatedVersion[],
+    to: number,
+    isJob: boolean,
+  ): void {
     const from = Date.parse(intent.time)
     for (const change of listVersionChanges(intent)) {
       const isStated = versions.some(({ id }) => idToJson(id) === idToJson(change.id))
@@ -121,7 +124,7 @@ export class RecordedVersions {
   }
 
   /** Follows changes after which a name refers to another table, or to none, or a branch to other versions. */
-  #replaceTables(intent: StoredIntent, versions: readonly CreatedVersion[], at: number): void {
+  #replaceTables(intent: AuditRecord<'intent'>, versions: readonly CreatedVersion[], at: number): void {
     const { operation, id, details = {} } = intent
     const definition = findOperation(operation)
     if (definition === undefined) return
@@ -176,7 +179,13 @@ interface VersionChange {
 }
 
 /** Lists the branches of which a change makes one version each. */
-function listVersionChanges({ operation, id, objects = [], details, effect }: StoredIntent): VersionChange[] {
+function listVersionChanges({
+  operation,
+  id,
+  objects = [],
+  details,
+  effect,
+}: AuditRecord<'intent'>): VersionChange[] {
   const definition = findOperation(operation)
   // An extra operation may make a version of its table.
   if (definition === undefined) return [{ id, branch: getBranch(details) }]
@@ -199,8 +208,8 @@ function listVersionChanges({ operation, id, objects = [], details, effect }: St
 
 /** Merges the records of several logs by time. The order within each log is preserved. */
 async function* mergeByTime(
-  logs: readonly AsyncGenerator<StoredRecord, void>[],
-): AsyncGenerator<StoredRecord, void> {
+  logs: readonly AsyncGenerator<AuditRecord, void>[],
+): AsyncGenerator<AuditRecord, void> {
   const heads = await Promise.all(logs.map(async (log) => ({ log, next: await log.next() })))
   for (;;) {
     const open = heads.flatMap((head) => (head.next.done === true ? [] : [{ head, record: head.next.value }]))

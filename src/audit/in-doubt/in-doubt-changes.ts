@@ -1,7 +1,8 @@
 import { findOperation } from '../../catalog-api/index.ts'
-import { formatRecordKey } from '../records/hash-chain.ts'
-import { readNewestRecords, type StoredRecord } from '../storage/read-audit-log.ts'
-import type { Details, IntentEntry, IntentReference, ObjectId } from '../records/audit-record.ts'
+import { getIntentKey, getRecordKey, getReference } from '../records/hash-chain.ts'
+import { listSegments } from '../storage/log-segments.ts'
+import { readNewestRecords } from '../storage/read-audit-log.ts'
+import type { AuditRecord, Details, IntentEntry, IntentReference, ObjectId } from '../records/audit-record.ts'
 import { getBranch, type ChangeFacts, type KnownVersions } from './known-versions.ts'
 
 /** Asks an upstream whether a version exists, or whether a version newer than `before` exists. */
@@ -58,24 +59,18 @@ function planVersionLookup(id: ObjectId, details: Details): Lookup[] {
 
 /** Also adds the versions of the records to `known`. The log must be open: then every intent of earlier chains has an outcome. */
 export async function readInDoubtChanges(folder: string, known: KnownVersions): Promise<InDoubtChange[]> {
-  const started = new Map<string, Extract<StoredRecord, { kind: 'intent' }>>()
+  const started = new Map<string, AuditRecord<'intent'>>()
   const inDoubtChanges = new Map<string, InDoubtChange>()
-  for await (const record of readNewestRecords(folder, readBytes)) {
+  for await (const record of readNewestRecords(folder, await listSegments(folder), readBytes)) {
     if (record.kind === 'intent' && record.effect !== 'read') {
-      started.set(formatRecordKey(record.chain, record.seq), record)
+      started.set(getRecordKey(record), record)
     } else if (record.kind === 'outcome' || record.kind === 'resolved') {
-      const key = formatRecordKey(record.intentChain ?? record.chain, record.intentSeq)
+      const key = getIntentKey(record)
       const entry = started.get(key)
       if (entry === undefined) continue
       if (record.result === 'unknown') {
-        const { chain, seq, request, tables = [] } = entry
-        const intent = { chain, seq, request, tables: tables.map(({ id }) => id) }
-        inDoubtChanges.set(key, {
-          intent,
-          entry,
-          lookups: planLookups(entry),
-          since: Date.parse(record.time),
-        })
+        const since = Date.parse(record.time)
+        inDoubtChanges.set(key, { intent: getReference(entry), entry, lookups: planLookups(entry), since })
       } else {
         started.delete(key)
         inDoubtChanges.delete(key)

@@ -16,7 +16,6 @@ import type {
   ChainEnd,
   IntentEntry,
   IntentReference,
-  OpenIntent,
   OutcomeEntry,
   PassThroughEntry,
   RefusalEntry,
@@ -57,9 +56,6 @@ export interface AuditLogOptions {
   readonly redaction?: RedactionSettings
   readonly observer?: Partial<AuditObserver>
 }
-
-/** Proof that an intent is durable; required to record its outcome. */
-export type IntentReceipt = OpenIntent
 
 interface AuditStatus {
   /** False if the next intent would be refused, as far as is known. */
@@ -157,10 +153,10 @@ export class AuditLog {
   /**
    * Resolves when the intent is durable: only then may the change be sent upstream. Rejects with `AuditUnavailable`.
    */
-  async recordIntent(entry: IntentEntry, isAwaited = true): Promise<IntentReceipt> {
+  async recordIntent(entry: IntentEntry, isAwaited = true): Promise<IntentReference> {
     const record = this.#records.createIntent(entry)
     const seq = await this.#enqueueRequest(record, isAwaited)
-    const receipt = { seq, request: entry.request, tables: record.tables }
+    const receipt = { chain: this.chain, seq, request: entry.request, tables: record.tables }
     this.#writer.unresolved.set(seq, receipt)
     return receipt
   }
@@ -169,7 +165,7 @@ export class AuditLog {
    * Resolves when the outcome is durable. Never rejected for a full queue. Rejects with `AuditUnavailable` if the disk
    * fails; the call may be repeated with the same receipt, otherwise the next start records the outcome as unknown.
    */
-  async recordOutcome(receipt: IntentReceipt, entry: OutcomeEntry, isAwaited = true): Promise<void> {
+  async recordOutcome(receipt: IntentReference, entry: OutcomeEntry, isAwaited = true): Promise<void> {
     await this.#enqueue(createOutcomeRecord(receipt, entry), 'outcome', !isAwaited)
     this.#writer.unresolved.delete(receipt.seq)
   }
@@ -284,9 +280,8 @@ export class AuditLog {
     const { folder } = this.#options
     const inDoubt = retention.inDoubtIntents === undefined ? [] : retention.inDoubtIntents()
     if (inDoubt === undefined) return
-    const { chain, file, unresolved } = this.#writer
-    const open = [...unresolved.keys()].map((seq) => ({ chain, seq }))
-    const removal = await planRemoval(folder, file, [...open, ...inDoubt], retention)
+    const { file, unresolved } = this.#writer
+    const removal = await planRemoval(folder, file, [...unresolved.values(), ...inDoubt], retention)
     if (removal === undefined) return
     await Promise.all([
       this.#enqueue(createRecord('pruned', removal), 'internal'),

@@ -1,9 +1,9 @@
 import { readdir, unlink } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { formatChainLine, zeroHash, type ChainPosition } from '../records/hash-chain.ts'
+import { beginChain, formatChainLine } from '../records/hash-chain.ts'
 import type { SealKey } from '../records/seal-key.ts'
 import { createRecord, type UnchainedRecord } from '../records/unchained-record.ts'
-import type { ChainEnd, FileTampering, OpenIntent } from '../records/audit-record.ts'
+import type { ChainEnd, FileTampering, IntentReference } from '../records/audit-record.ts'
 import type { AuditObserver } from './group-commit.ts'
 import type { Recovery } from './recovery.ts'
 import { syncFolder } from '../../lib/index.ts'
@@ -31,7 +31,7 @@ const openingSuffix = '.opening'
 export class ChainWriter {
   readonly chain: string
   /** Intents without an outcome, by seq. Maintained by the caller of `append`. */
-  readonly unresolved = new Map<number, OpenIntent>()
+  readonly unresolved = new Map<number, IntentReference>()
   readonly #options: ChainWriterOptions
   #segment: SegmentFile
   #index = 0
@@ -44,7 +44,7 @@ export class ChainWriter {
   private constructor(options: ChainWriterOptions, recovery: Recovery, segment: SegmentFile, chain: string) {
     this.#options = options
     this.#segment = segment
-    this.#state = { position: { chain, seq: 0, prev: zeroHash }, unsealed: recovery.unsealed }
+    this.#state = { head: beginChain(chain), unsealed: recovery.unsealed }
     this.chain = chain
   }
 
@@ -73,8 +73,7 @@ export class ChainWriter {
   }
 
   get head(): ChainEnd {
-    const { chain, seq, prev } = this.#state.position
-    return { chain, seq: seq - 1, hash: prev }
+    return this.#state.head
   }
 
   get isUnsealed(): boolean {
@@ -132,9 +131,8 @@ export class ChainWriter {
       await this.#rotate()
     }
     const isNew = this.#index > 0 && this.#segment.length === 0
-    const opening = isNew
-      ? [createRecord('segment', { unresolved: [...this.unresolved.values()] }, [], time)]
-      : []
+    const unresolved = [...this.unresolved.values()].map(pickOpenIntent)
+    const opening = isNew ? [createRecord('segment', { unresolved }, [], time)] : []
     return [...opening, ...this.#pendingTamperRecords]
   }
 
@@ -142,7 +140,7 @@ export class ChainWriter {
     const now = performance.now()
     const isDue = isEnd || now - this.#fileCheckedAt >= fileCheckIntervalMs
     // The file of an opening chain is not visible under its final name yet.
-    if (this.#state.position.seq === 0 || !isDue) return undefined
+    if (this.head.seq < 0 || !isDue) return undefined
     const tampering = await this.#segment.findTampering()
     if (tampering === undefined) this.#fileCheckedAt = now
     return tampering
@@ -151,15 +149,15 @@ export class ChainWriter {
   /** Writes records and the seals that are due; not the requested ones if there is nothing to seal. */
   async #write(records: readonly UnchainedRecord[]): Promise<number[]> {
     const { key, sealRecords } = this.#options
-    let { position, unsealed } = this.#state
+    let { head, unsealed } = this.#state
     let text = ''
     const appendLine = (record: UnchainedRecord): void => {
-      const { line, hash } = formatChainLine(position, record, key)
+      const { line, end } = formatChainLine(head, record, key)
       text += line
-      position = { chain: position.chain, seq: position.seq + 1, prev: hash }
+      head = end
     }
     const seqs = records.map((record) => {
-      const { seq } = position
+      const seq = head.seq + 1
       const isRequest = record.kind === 'seal'
       if (!isRequest) {
         appendLine(record)
@@ -173,7 +171,7 @@ export class ChainWriter {
       return seq
     })
     if (text !== '') await this.#segment.append(Buffer.from(text))
-    this.#state = { position, unsealed }
+    this.#state = { head, unsealed }
     return seqs
   }
 
@@ -195,6 +193,10 @@ export class ChainWriter {
   }
 }
 
+function pickOpenIntent({ seq, request, tables }: IntentReference): Omit<IntentReference, 'chain'> {
+  return { seq, request, tables }
+}
+
 function createOpeningRecords(
   { gateway, software }: ChainWriterOptions,
   { previous, unresolved, repairs, foreign }: Recovery,
@@ -205,19 +207,10 @@ function createOpeningRecords(
     createSealRequest(),
     ...repairs.map((repair) => createRecord('recovered', repair)),
     ...foreign.map((body) => createRecord('tampered', body)),
-    ...unresolved.map(({ seq, request, tables }) =>
-      createRecord(
-        'outcome',
-        {
-          request,
-          intentSeq: seq,
-          ...(previous && { intentChain: previous.chain }),
-          result: 'unknown',
-          details: { reason: 'crash' },
-        },
-        tables,
-      ),
-    ),
+    ...unresolved.map(({ chain: intentChain, seq: intentSeq, request, tables }) => {
+      const details = { reason: 'crash' }
+      return createRecord('outcome', { request, intentSeq, intentChain, result: 'unknown', details }, tables)
+    }),
   ]
 }
 
@@ -227,7 +220,7 @@ export function createSealRequest(time?: string): UnchainedRecord {
 }
 
 interface ChainState {
-  readonly position: ChainPosition
+  readonly head: ChainEnd
   /** Number of records after the last seal. */
   readonly unsealed: number
 }

@@ -1,8 +1,8 @@
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
-import { checkLine, findMisplacement, isWrittenWith } from '../records/hash-chain.ts'
+import { checkLine, findMisplacement, getReference, isWrittenWith } from '../records/hash-chain.ts'
 import { readLines } from '../../lib/index.ts'
-import type { AuditRecord, ChainEnd, OpenIntent, RecordBodies } from '../records/audit-record.ts'
+import type { AuditRecord, ChainEnd, IntentReference, RecordBodies } from '../records/audit-record.ts'
 import type { SealKey } from '../records/seal-key.ts'
 import { listChains } from '../storage/log-segments.ts'
 
@@ -10,7 +10,7 @@ export interface Recovery {
   readonly nextOrdinal: number
   /** The last record that a gateway with this key wrote; absent in an empty folder. */
   readonly previous?: ChainEnd
-  readonly unresolved: readonly OpenIntent[]
+  readonly unresolved: readonly IntentReference[]
   /** Number of records after the last seal. */
   readonly unsealed: number
   /** Repairs at the end of the log; empty after a clean shutdown. */
@@ -56,14 +56,14 @@ export async function recoverFolder(folder: string, key: SealKey): Promise<Recov
 async function isChainOf(key: SealKey, path: string): Promise<boolean> {
   for await (const { bytes } of readLines(path)) {
     const checked = checkLine(bytes)
-    return typeof checked === 'object' && isWrittenWith(bytes, checked.record, key)
+    return typeof checked === 'object' && isWrittenWith(bytes, checked, key)
   }
   return false
 }
 
 interface SegmentEnd {
   end?: ChainEnd
-  readonly open: Map<number, OpenIntent>
+  readonly open: Map<number, IntentReference>
   unsealed: number
   /** The lines behind `end`: the number of the first one, and how many there are. */
   line: number
@@ -87,16 +87,14 @@ async function readSegment(path: string, chain: string, key: SealKey | undefined
       break
     }
     found.length = line.offset + line.bytes.length + 1
-    const checked = checkLine(line.bytes)
-    const record = typeof checked === 'string' ? undefined : checked.record
-    const isLater = record?.chain === chain && record.seq > (last?.seq ?? -1)
-    if (typeof checked === 'string' || !isLater || (key && !isWrittenWith(line.bytes, checked.record, key))) {
-      problem ??= `line ${line.number}: ${typeof checked === 'string' ? checked : 'another writer added the record'}`
+    const record = checkLine(line.bytes)
+    const isLater = typeof record !== 'string' && record.chain === chain && record.seq > (last?.seq ?? -1)
+    if (!isLater || (key && !isWrittenWith(line.bytes, record, key))) {
+      problem ??= `line ${line.number}: ${typeof record === 'string' ? record : 'another writer added the record'}`
     } else {
-      const { record, hash } = checked
-      const misplacement = last && findMisplacement(record, { chain, seq: last.seq + 1, prev: last.hash })
+      const misplacement = last && findMisplacement(record, last)
       if (misplacement !== undefined) problem ??= `line ${line.number}: ${misplacement}`
-      last = { chain, seq: record.seq, hash }
+      last = { chain, seq: record.seq, hash: record.hash }
       pending.push(record)
       if (key !== undefined || record.kind === 'seal') {
         for (const each of pending) addRecord(found, each)
@@ -117,10 +115,10 @@ async function readSegment(path: string, chain: string, key: SealKey | undefined
 function addRecord(found: SegmentEnd, record: AuditRecord): void {
   const { open } = found
   found.unsealed = record.kind === 'seal' ? 0 : found.unsealed + 1
-  const tables = (record.tables ?? []).map(({ id }) => id)
-  if (record.kind === 'segment') for (const intent of record.unresolved) open.set(intent.seq, intent)
-  else if (record.kind === 'intent')
-    open.set(record.seq, { seq: record.seq, request: record.request, tables })
+  const { chain } = record
+  if (record.kind === 'segment')
+    for (const intent of record.unresolved) open.set(intent.seq, { chain, ...intent })
+  else if (record.kind === 'intent') open.set(record.seq, getReference(record))
   else if (record.kind === 'outcome' && record.intentChain === undefined) open.delete(record.intentSeq)
 }
 

@@ -1,6 +1,6 @@
 import { stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { ChainEnd } from '../records/audit-record.ts'
+import type { ChainEnd, RecordReference } from '../records/audit-record.ts'
 import { listSegments, compareByAge } from '../storage/log-segments.ts'
 import { ignoreMissing, syncFolder } from '../../lib/index.ts'
 
@@ -12,10 +12,8 @@ export interface Retention {
   /** Name of the oldest segment that is still being read, which may be missing. It and all newer ones are retained. */
   readonly oldestNeededSegment?: () => string | undefined
   /** Intents to retain. Undefined while they are not known yet: nothing is removed then; see `AuditLog.prune`. */
-  readonly inDoubtIntents?: () => readonly IntentPosition[] | undefined
+  readonly inDoubtIntents?: () => readonly RecordReference[] | undefined
 }
-
-type IntentPosition = Pick<ChainEnd, 'chain' | 'seq'>
 
 export interface Removal {
   readonly files: readonly string[]
@@ -29,7 +27,7 @@ export interface Removal {
 export async function planRemoval(
   folder: string,
   active: string,
-  open: readonly IntentPosition[],
+  open: readonly RecordReference[],
   retention: Retention,
 ): Promise<Removal | undefined> {
   const segments = await listSegments(folder)

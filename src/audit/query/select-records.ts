@@ -1,18 +1,11 @@
-import {
-  readSegment,
-  rejectProblem,
-  type ReportProblem,
-  type StoredRecord,
-} from '../storage/read-audit-log.ts'
+import { readSegment, rejectProblem, type ReportProblem } from '../storage/read-audit-log.ts'
 import { listSegments, skipSegmentsBefore, type LogSegment } from '../storage/log-segments.ts'
 import { memoize, withoutReserve } from '../../lib/index.ts'
 import { LRUCache } from 'lru-cache'
-import { formatRecordKey } from '../records/hash-chain.ts'
+import { getIntentKey, getRecordKey } from '../records/hash-chain.ts'
 import { permissionGroups } from '../../catalog-api/index.ts'
-import type { AuditedPrincipal, ObjectId } from '../records/audit-record.ts'
+import type { AuditedPrincipal, AuditRecord, ObjectId } from '../records/audit-record.ts'
 import { qualifiedRuleName, type RuleReference } from '../../policy/index.ts'
-
-type StoredIntent = Extract<StoredRecord, { kind: 'intent' }>
 
 /** Criteria for records; an absent criterion matches all. */
 export interface RecordFilter {
@@ -38,9 +31,9 @@ export interface Selection extends RecordFilter {
 }
 
 export interface SelectedRecord {
-  readonly record: StoredRecord
+  readonly record: AuditRecord
   /** Of an outcome or a resolution. */
-  readonly intent?: StoredIntent | undefined
+  readonly intent?: AuditRecord<'intent'> | undefined
 }
 
 /**
@@ -69,7 +62,7 @@ export async function* selectRecords(
 
   async function* selectFrom(some: readonly LogSegment[]): AsyncGenerator<SelectedRecord, void> {
     for (const segment of some) {
-      for await (const record of readSegment(folder, segment, onProblem, findCommonText(filter))) {
+      for await (const record of readSegment(folder, segment, onProblem, { text: findCommonText(filter) })) {
         const intent = intents.track(record)
         if (!matchesRecord(record, filter)) continue
         const selected = { record, intent: intent ?? (await intents.find(record)) }
@@ -113,10 +106,7 @@ function findCommonText({ request, table }: RecordFilter): string | undefined {
   return value && JSON.stringify(value)
 }
 
-function matchesRecord(
-  record: StoredRecord,
-  { request, table, denied, since, until }: RecordFilter,
-): boolean {
+function matchesRecord(record: AuditRecord, { request, table, denied, since, until }: RecordFilter): boolean {
   const time = Date.parse(record.time)
   return (
     (since === undefined || time >= since.getTime()) &&
@@ -151,7 +141,7 @@ function listPrincipals(selected: SelectedRecord): readonly (string | undefined)
   return [getRequestRecord(selected)?.principal?.name]
 }
 
-function mentionsTable({ tables = [] }: StoredRecord, table: ObjectId): boolean {
+function mentionsTable({ tables = [] }: AuditRecord, table: ObjectId): boolean {
   const text = JSON.stringify(table)
   return tables.some(({ id }) => JSON.stringify(id) === text)
 }
@@ -159,9 +149,9 @@ function mentionsTable({ tables = [] }: StoredRecord, table: ObjectId): boolean 
 /** Finds the intents of outcomes and resolutions: these alone contain neither the principal nor the operation. */
 interface IntentFinder {
   /** Must be called for each record that is read. Returns the intent of a record if it was read before. */
-  track(record: StoredRecord): StoredIntent | undefined
+  track(record: AuditRecord): AuditRecord<'intent'> | undefined
   /** Reads the segments of the log; undefined if the intent is not in it. */
-  find(record: StoredRecord): Promise<StoredIntent | undefined>
+  find(record: AuditRecord): Promise<AuditRecord<'intent'> | undefined>
 }
 
 /** Retained intents. Only more concurrent changes than this would exceed it. */
@@ -169,10 +159,10 @@ const maxIntents = 10_000
 
 /** Reads each segment at most once, and retains only intents that later segments may refer to. */
 function createIntentFinder(folder: string, segments: readonly LogSegment[]): IntentFinder {
-  const recent = new LRUCache<string, StoredIntent>(withoutReserve(maxIntents))
+  const recent = new LRUCache<string, AuditRecord<'intent'>>(withoutReserve(maxIntents))
   const byFile = new Map(segments.map((segment) => [segment.file, segment]))
   const readOpenIntents = memoize(async (file: string) => {
-    const open = new Map<number, StoredIntent>()
+    const open = new Map<number, AuditRecord<'intent'>>()
     const segment = byFile.get(file)
     for await (const record of segment ? readSegment(folder, segment, () => undefined) : []) {
       if (record.kind === 'intent') open.set(record.seq, record)
@@ -184,9 +174,8 @@ function createIntentFinder(folder: string, segments: readonly LogSegment[]): In
   })
   return {
     track(record) {
-      if (record.kind === 'intent') recent.set(formatRecordKey(record.chain, record.seq), record)
-      if (!('intentSeq' in record)) return undefined
-      return recent.get(formatRecordKey(record.intentChain ?? record.chain, record.intentSeq))
+      if (record.kind === 'intent') recent.set(getRecordKey(record), record)
+      return 'intentSeq' in record ? recent.get(getIntentKey(record)) : undefined
     },
     async find(record) {
       if (!('intentSeq' in record)) return undefined

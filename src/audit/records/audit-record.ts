@@ -126,9 +126,8 @@ export interface ResolvedEntry {
   readonly versions?: readonly CreatedVersion[]
 }
 
-export interface IntentReference {
-  readonly chain: string
-  readonly seq: number
+/** A durable intent; required to record its outcome. */
+export interface IntentReference extends RecordReference {
   readonly request: string
   readonly tables: readonly ObjectId[]
 }
@@ -183,17 +182,15 @@ export interface ReloadEntry {
 
 export type ObjectId = readonly string[]
 
-/** The last record of a chain. */
-export interface ChainEnd {
+/** Identifies a record across all gateways: chain ids are globally unique. */
+export interface RecordReference {
   readonly chain: string
   readonly seq: number
-  readonly hash: string
 }
 
-export interface OpenIntent {
-  readonly seq: number
-  readonly request: string
-  readonly tables: readonly ObjectId[]
+/** The last record of a chain. */
+export interface ChainEnd extends RecordReference {
+  readonly hash: string
 }
 
 export interface RecordBodies {
@@ -206,7 +203,7 @@ export interface RecordBodies {
   }
   /** First record of each further segment of a chain; recovery need not read earlier records. */
   readonly segment: {
-    readonly unresolved: readonly OpenIntent[]
+    readonly unresolved: readonly Omit<IntentReference, 'chain'>[]
   }
   /** Signs all records before it. Each segment that is followed by another one ends with a seal. */
   readonly seal: {
@@ -270,8 +267,8 @@ export type FileTampering = 'removed' | 'replaced' | 'resized' | 'extended'
 
 export type RecordKind = keyof RecordBodies
 
-/** First members of each record of format version 1; its last member is `hash` (see hash-chain.ts). */
-export interface RecordHead<Kind extends RecordKind = RecordKind> {
+/** The members of each record of format version 1 besides its own; all but the last two come first. */
+interface RecordFrame<Kind extends RecordKind> {
   readonly v: 1
   readonly kind: Kind
   /** Chain id, as in the file name. */
@@ -285,6 +282,10 @@ export interface RecordHead<Kind extends RecordKind = RecordKind> {
   readonly tables?: readonly { readonly id: ObjectId }[]
   /** See hash-chain.ts; absent in seals, which have a signature. */
   readonly mac?: string
+  readonly hash: string
 }
 
-export type AuditRecord = { [Kind in RecordKind]: RecordHead<Kind> & RecordBodies[Kind] }[RecordKind]
+/** A record as it is stored, of one kind, or of several. */
+export type AuditRecord<Kinds extends RecordKind = RecordKind> = {
+  [Kind in Kinds]: RecordFrame<Kind> & RecordBodies[Kind]
+}[Kinds]

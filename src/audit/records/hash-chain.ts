@@ -2,10 +2,10 @@ import { hash } from 'node:crypto'
 import { getMembers } from '../../lib/index.ts'
 import { idToJson } from './json-text.ts'
 import type { UnchainedRecord } from './unchained-record.ts'
-import type { AuditRecord, RecordBodies, RecordHead } from './audit-record.ts'
+import type { AuditRecord, ChainEnd, IntentReference, RecordBodies, RecordReference } from './audit-record.ts'
 import type { SealKey, SealVerifier } from './seal-key.ts'
 
-// The hash chain. A record is one line: a JSON object whose first members are those of `RecordHead` and whose last
+// The hash chain. A record is one line: a JSON object whose first members are those of `RecordFrame` and whose last
 // member is `hash`: SHA-256, in lower-case hex, over the bytes of the line before `,"hash":"`. It is the `prev` of the
 // next record. The hashed bytes contain `prev`, and the bytes after them are fixed, so the hash of a record covers every
 // byte of the chain up to it: a changed byte is detected in its own line, including the last one; a removed, added,
@@ -19,56 +19,65 @@ import type { SealKey, SealVerifier } from './seal-key.ts'
 // records that a crash has left unsealed from those of another writer. A truncated log is detected only from outside, with
 // a head that was stored elsewhere.
 
-export interface ChainPosition {
-  readonly chain: string
-  readonly seq: number
-  readonly prev: string
-}
+const zeroHash = '0'.repeat(64)
 
-export const zeroHash = '0'.repeat(64)
+/** What the first record of a chain follows. */
+export function beginChain(chain: string): ChainEnd {
+  return { chain, seq: -1, hash: zeroHash }
+}
 
 const hashMember = ',"hash":"'
 const proofMembers = { signature: ',"signature":"', mac: ',"mac":"' } as const
 const hashLength = 64
 const tailLength = hashMember.length + hashLength + '"}'.length
 
-/** Returns the line with its newline, and its hash. */
+/** Returns the line of the record that follows another one, with its newline, and where the chain ends now. */
 export function formatChainLine(
-  position: ChainPosition,
+  { chain, seq: last, hash: prev }: ChainEnd,
   record: UnchainedRecord,
   key: SealKey,
-): { line: string; hash: string } {
-  const head = `{"v":1,"kind":"${record.kind}","chain":"${position.chain}","seq":${position.seq}`
+): { readonly line: string; readonly end: ChainEnd } {
+  const seq = last + 1
+  const head = `{"v":1,"kind":"${record.kind}","chain":"${chain}","seq":${seq}`
   const ids = record.tables.map((id) => `{"id":${idToJson(id)}}`).join()
   const tables = ids === '' ? '' : `,"tables":[${ids}]`
-  const text = `${head},"time":"${record.time}","prev":"${position.prev}"${tables},${record.members}`
+  const text = `${head},"time":"${record.time}","prev":"${prev}"${tables},${record.members}`
   const body =
     record.kind === 'seal'
       ? `${text}${proofMembers.signature}${key.sign(text)}"`
       : `${text}${proofMembers.mac}${key.mac(text)}"`
   const digest = hash('sha256', body)
-  return { line: `${body}${hashMember}${digest}"}\n`, hash: digest }
-}
-
-export interface CheckedLine {
-  readonly record: AuditRecord
-  readonly hash: string
+  return { line: `${body}${hashMember}${digest}"}\n`, end: { chain, seq, hash: digest } }
 }
 
 /** Parses a line without its newline and checks its hash. Returns a string that describes the problem. */
-export function checkLine(bytes: Buffer): CheckedLine | string {
+export function checkLine(bytes: Buffer): AuditRecord | string {
   const end = bytes.length - tailLength
   const tail = bytes.toString('latin1', Math.max(end, 0))
   if (end <= 0 || !tail.startsWith(hashMember) || !tail.endsWith('"}'))
     return 'the line has no hash at its end'
   const digest = tail.slice(hashMember.length, hashMember.length + hashLength)
   if (hash('sha256', bytes.subarray(0, end)) !== digest) return 'the hash does not match the line'
-  const record = parseRecord(bytes.toString('utf8'))
-  return record === undefined ? 'the line is not a record of format version 1' : { record, hash: digest }
+  return parseRecord(bytes.toString('utf8')) ?? notARecord
 }
 
-export function formatRecordKey(chain: string, seq: number): string {
+export const notARecord = 'the line is not a record of format version 1'
+
+export function getRecordKey({ chain, seq }: RecordReference): string {
   return `${chain} ${seq}`
+}
+
+/** The key of the intent of an outcome or a resolution. */
+export function getIntentKey({
+  chain,
+  intentChain = chain,
+  intentSeq,
+}: AuditRecord<'outcome' | 'resolved'>): string {
+  return getRecordKey({ chain: intentChain, seq: intentSeq })
+}
+
+export function getReference({ chain, seq, request, tables = [] }: AuditRecord<'intent'>): IntentReference {
+  return { chain, seq, request, tables: tables.map(({ id }) => id) }
 }
 
 /** Whether the signature of a seal is valid. */
@@ -87,15 +96,15 @@ function getTextBefore(line: Buffer, member: string): string {
   return text.slice(0, text.lastIndexOf(member))
 }
 
-/** Describes why the record does not belong at that position; undefined if it does. */
-export function findMisplacement(record: RecordHead, position: ChainPosition): string | undefined {
-  if (record.chain !== position.chain) return `the record belongs to chain ${record.chain}`
-  if (record.seq !== position.seq) return `expected record ${position.seq}, found record ${record.seq}`
-  if (record.prev !== position.prev) return 'prev is not the hash of the record before it'
+/** Describes why the record does not follow that one; undefined if it does. */
+export function findMisplacement(record: AuditRecord, { chain, seq, hash }: ChainEnd): string | undefined {
+  if (record.chain !== chain) return `the record belongs to chain ${record.chain}`
+  if (record.seq !== seq + 1) return `expected record ${seq + 1}, found record ${record.seq}`
+  if (record.prev !== hash) return 'prev is not the hash of the record before it'
   return undefined
 }
 
-/** Parses a record of this format; undefined for other text. The members of each kind are not validated. */
+/** Parses a line of the log; undefined if it is no record. Its hash and the members of its kind are not verified. */
 export function parseRecord(text: string): AuditRecord | undefined {
   try {
     const value: unknown = JSON.parse(text)
@@ -106,6 +115,7 @@ export function parseRecord(text: string): AuditRecord | undefined {
 }
 
 function isRecord(value: unknown): value is AuditRecord {
-  const { v, kind, chain, seq } = getMembers(value)
-  return v === 1 && typeof kind === 'string' && typeof chain === 'string' && Number.isSafeInteger(seq)
+  const { v, kind, chain, seq, time, hash } = getMembers(value)
+  const areTexts = [kind, chain, time, hash].every((text) => typeof text === 'string')
+  return v === 1 && Number.isSafeInteger(seq) && areTexts
 }

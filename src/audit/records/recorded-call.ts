@@ -6,13 +6,12 @@ import {
   permissionNames,
 } from '../../catalog-api/index.ts'
 import type { KnownCaller, RecordedCall } from '../../policy/index.ts'
-import type { AuditedPrincipal, Details, IntentEntry, RefusalEntry } from './audit-record.ts'
-import type { StoredRecord } from '../storage/read-audit-log.ts'
+import type { AuditedPrincipal, AuditRecord, Details, IntentEntry, RefusalEntry } from './audit-record.ts'
 import { parseFactDetails } from './fact-details.ts'
 import { isPseudonym } from './redaction.ts'
 
 /** Returns what a record says of a call that policies decided; undefined if it is about none. */
-export function readRecordedCall(record: StoredRecord): RecordedCall | undefined {
+export function readRecordedCall(record: AuditRecord): RecordedCall | undefined {
   if (record.kind !== 'intent' && record.kind !== 'refusal') return undefined
   const { operation, id, principal, time, request, client, rule, policyRevision } = record
   if (operation === undefined || id === undefined || principal === undefined) return undefined

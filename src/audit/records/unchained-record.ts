@@ -5,7 +5,6 @@ import type {
   IntentEntry,
   IntentReference,
   ObjectId,
-  OpenIntent,
   OutcomeEntry,
   PassThroughEntry,
   RecordBodies,
@@ -35,7 +34,7 @@ export function createRecord<Kind extends RecordKind>(
   return { kind, time, members: JSON.stringify(body).slice(1, -1), tables }
 }
 
-export function createOutcomeRecord(intent: OpenIntent, entry: OutcomeEntry): UnchainedRecord {
+export function createOutcomeRecord(intent: IntentReference, entry: OutcomeEntry): UnchainedRecord {
   const { request, seq: intentSeq, tables } = intent
   const { result, status, version, versions, upload, durationMs, details } = entry
   const body = { request, intentSeq, result, status, version, versions, upload, durationMs, details }

@@ -2,9 +2,10 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { ignoreMissing, readLines, writeAtomically } from '../../lib/index.ts'
-import { parseStoredRecord, type StoredRecord } from '../storage/read-audit-log.ts'
+import type { AuditRecord, RecordReference } from '../records/audit-record.ts'
+import { parseRecord } from '../records/hash-chain.ts'
 import { isForeignRecord, type LogSegment, compareByAge } from '../storage/log-segments.ts'
-import type { Delivery, DurableEnd, RecordReference, Undelivered } from './sink.ts'
+import type { Delivery, DurableEnd, Undelivered } from './sink.ts'
 
 const cursorSchema = z.object({
   v: z.literal(1),
@@ -77,7 +78,7 @@ export async function* followLog(
         const { offset } = line
         const bytes = line.bytes.length + 1
         const text = line.bytes.toString('utf8')
-        const record = parseStoredRecord(text)
+        const record = parseRecord(text)
         const expected = { chain: last?.chain ?? '', seq: (last?.seq ?? -1) + 1 }
         const isForeign = isForeignRecord(segment, expected)
         if (record === undefined || isForeign) {
@@ -122,7 +123,7 @@ function createReport(
   return { id, text: JSON.stringify(record), record }
 }
 
-function isNextRecord(record: StoredRecord, last: RecordReference | undefined): boolean {
+function isNextRecord(record: AuditRecord, last: RecordReference | undefined): boolean {
   if (record.chain === last?.chain) return record.seq === last.seq + 1
   if (record.kind !== 'start' || record.seq !== 0) return false
   return record.previous?.chain === last?.chain && record.previous?.seq === last?.seq

@@ -1,11 +1,9 @@
-import type { StoredRecord } from '../storage/read-audit-log.ts'
+import type { AuditRecord, RecordReference } from '../records/audit-record.ts'
 
 /** End of the durable part of the log; data after it may be truncated, and must not be delivered. */
-export interface DurableEnd {
+export interface DurableEnd extends RecordReference {
   readonly file: string
   readonly length: number
-  readonly chain: string
-  readonly seq: number
 }
 
 /**
@@ -26,18 +24,12 @@ export interface Undelivered {
   readonly line?: { readonly file: string; readonly offset: number; readonly bytes: number }
 }
 
-/** Identifies a record across all gateways: chain ids are globally unique. */
-export interface RecordReference {
-  readonly chain: string
-  readonly seq: number
-}
-
 export interface Delivery {
   /** Stable across repeated deliveries, so that receivers can remove duplicates. */
   readonly id: string
   /** JSON on one line; a record as it is stored, so that its hash stays valid. */
   readonly text: string
-  readonly record: StoredRecord | Undelivered
+  readonly record: AuditRecord | Undelivered
 }
 
 /**

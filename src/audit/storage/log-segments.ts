@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ignoreMissing, readLines } from '../../lib/index.ts'
-import type { AuditRecord, ChainEnd } from '../records/audit-record.ts'
-import { checkLine, zeroHash } from '../records/hash-chain.ts'
+import type { AuditRecord, ChainEnd, RecordReference } from '../records/audit-record.ts'
+import { beginChain, checkLine } from '../records/hash-chain.ts'
 
 interface ChainSegments {
   readonly chain: string
@@ -89,10 +89,7 @@ export function skipSegmentsBefore(segments: readonly LogSegment[], since: Date 
 }
 
 /** Whether a record of the file lies behind the end of the log there, by its number. */
-export function isForeignRecord(
-  { end, isForeign }: LogSegment,
-  { chain, seq }: Pick<ChainEnd, 'chain' | 'seq'>,
-): boolean {
+export function isForeignRecord({ end, isForeign }: LogSegment, { chain, seq }: RecordReference): boolean {
   return isForeign || (end !== undefined && chain === end.chain && seq > end.seq)
 }
 
@@ -102,7 +99,7 @@ function isBehind({ chain, seq }: AuditRecord, end: ChainEnd): boolean {
 
 /** A start without a previous chain follows nothing. */
 function getPreceding(first: AuditRecord): ChainEnd {
-  if (first.kind === 'start') return first.previous ?? { chain: '', seq: -1, hash: zeroHash }
+  if (first.kind === 'start') return first.previous ?? beginChain('')
   return { chain: first.chain, seq: first.seq - 1, hash: first.prev }
 }
 
@@ -111,7 +108,7 @@ async function readFirstRecord(path: string): Promise<AuditRecord | undefined> {
   try {
     for await (const { bytes } of readLines(path, { readBytes: headBytes })) {
       const checked = checkLine(bytes)
-      return typeof checked === 'object' ? checked.record : undefined
+      return typeof checked === 'object' ? checked : undefined
     }
   } catch (error) {
     ignoreMissing(error)

@@ -1,11 +1,9 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type FileLine, readLines } from '../../lib/index.ts'
+import { type FileLine, type LineRange, readLines } from '../../lib/index.ts'
 import type { AuditRecord } from '../records/audit-record.ts'
-import { parseRecord } from '../records/hash-chain.ts'
-import { listSegments, skipSegmentsBefore, type LogSegment } from './log-segments.ts'
-
-export type StoredRecord = AuditRecord & { readonly hash: string }
+import { notARecord, parseRecord } from '../records/hash-chain.ts'
+import { isForeignRecord, listSegments, type LogSegment, skipSegmentsBefore } from './log-segments.ts'
 
 /** What a log contains besides its records. */
 export interface LogProblem {
@@ -25,25 +23,37 @@ export async function* readAuditLog(
   folder: string,
   since?: Date,
   onProblem: ReportProblem = rejectProblem,
-): AsyncGenerator<StoredRecord, void> {
+): AsyncGenerator<AuditRecord, void> {
   for (const segment of skipSegmentsBefore(await listSegments(folder), since))
     yield* readSegment(folder, segment, onProblem)
 }
 
+/** Small, as the lines of a read are parsed in one piece. */
+const readBytes = 64 * 1024
+
 /**
- * Reads the newest segments that have `bytes` together, or all, oldest record first: one that was just begun does not hide
- * those before. Skips all other lines.
+ * Reads the newest segments that have `bytes` together, oldest record first: one that was just begun does not hide those
+ * before. Skips other lines. With `isExact`, the first segment is read from its middle, where only the number of a record
+ * tells whether it lies behind the end of the log.
  */
-export async function* readNewestRecords(folder: string, bytes: number): AsyncGenerator<StoredRecord, void> {
-  const segments = await listSegments(folder)
-  const newest: LogSegment[] = []
+export async function* readNewestRecords(
+  folder: string,
+  segments: readonly LogSegment[],
+  bytes: number,
+  isExact = false,
+): AsyncGenerator<AuditRecord, void> {
+  const newest: { readonly segment: LogSegment; readonly from: number }[] = []
   let left = bytes
   for (const segment of segments.toReversed()) {
     if (left <= 0) break
-    newest.unshift(segment)
-    left -= (await stat(join(folder, segment.file))).size
+    const { size } = await stat(join(folder, segment.file))
+    newest.unshift({ segment, from: isExact ? Math.max(0, size - left) : 0 })
+    left -= size
   }
-  for (const segment of newest) yield* readSegment(folder, segment, () => undefined)
+  for (const { segment, from } of newest) {
+    for await (const record of readSegment(folder, segment, () => undefined, { from, readBytes }))
+      if (!isForeignRecord(segment, record)) yield record
+  }
 }
 
 /** Reads the records of one segment, like `readAuditLog`; with `text`, only lines that contain it are parsed. */
@@ -51,13 +61,13 @@ export async function* readSegment(
   folder: string,
   segment: LogSegment,
   onProblem: ReportProblem,
-  text = '',
-): AsyncGenerator<StoredRecord, void> {
-  for await (const { bytes, number, end } of readOwnLines(folder, segment, onProblem)) {
+  { text = '', ...range }: LineRange & { readonly text?: string | undefined } = {},
+): AsyncGenerator<AuditRecord, void> {
+  for await (const { bytes, number, end } of readOwnLines(folder, segment, onProblem, range)) {
     if ((end === 'file' && segment.end === undefined) || !bytes.includes(text)) continue
-    const record = parseStoredRecord(bytes.toString('utf8'))
+    const record = parseRecord(bytes.toString('utf8'))
     if (record !== undefined) yield record
-    else onProblem({ file: segment.file, line: number, what: 'the line is not a record of format version 1' })
+    else onProblem({ file: segment.file, line: number, what: notARecord })
   }
 }
 
@@ -66,11 +76,12 @@ export async function* readOwnLines(
   folder: string,
   { file, end, isForeign }: LogSegment,
   onProblem: ReportProblem,
+  range?: LineRange,
 ): AsyncGenerator<FileLine, void> {
   const lastTail = Buffer.from(`"hash":"${end?.hash}"}`)
   let isEnded = isForeign
   let foreign: { readonly line: number; count: number } | undefined
-  for await (const line of readLines(join(folder, file))) {
+  for await (const line of readLines(join(folder, file), range)) {
     if (isEnded) {
       foreign ??= { line: line.number, count: 0 }
       foreign.count += 1
@@ -89,14 +100,4 @@ export async function* readOwnLines(
 /** For readers that need all records. */
 export function rejectProblem({ file, line, what }: LogProblem): void {
   throw new Error(`${file}:${line}: ${what}`)
-}
-
-/** Parses a line of the log; undefined if it is not a record. Its hash is not verified. */
-export function parseStoredRecord(line: string): StoredRecord | undefined {
-  const record = parseRecord(line)
-  return record !== undefined && isStoredRecord(record) ? record : undefined
-}
-
-function isStoredRecord(record: AuditRecord): record is StoredRecord {
-  return typeof record.time === 'string' && 'hash' in record && typeof record.hash === 'string'
 }

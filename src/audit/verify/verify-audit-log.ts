@@ -1,4 +1,11 @@
-import { checkLine, findMisplacement, isSigned, zeroHash } from '../records/hash-chain.ts'
+import {
+  beginChain,
+  checkLine,
+  findMisplacement,
+  getIntentKey,
+  getRecordKey,
+  isSigned,
+} from '../records/hash-chain.ts'
 import type { FileLine } from '../../lib/index.ts'
 import type { AuditRecord, ChainEnd } from '../records/audit-record.ts'
 import type { SealVerifier } from '../records/seal-key.ts'
@@ -114,21 +121,20 @@ class LogVerifier {
       this.#tornTail = { file, bytes: line.bytes.length }
       return
     }
-    const checked = line.end === 'newline' ? checkLine(line.bytes) : 'the line does not end in a newline'
-    const problem = typeof checked === 'string' ? checked : this.#findProblem(checked.record, line)
+    const record = line.end === 'newline' ? checkLine(line.bytes) : 'the line does not end in a newline'
+    const problem = typeof record === 'string' ? record : this.#findProblem(record, line)
     if (problem !== undefined) {
       this.addProblem({ file, line: line.number, what: problem })
       this.#isUnsealedDamaged = true
     }
     this.#isBegun = true
-    this.#isDamaged = typeof checked === 'string' || checked.record.chain !== chain
-    if (typeof checked === 'string' || checked.record.chain !== chain) {
+    this.#isDamaged = typeof record === 'string' || record.chain !== chain
+    if (typeof record === 'string' || record.chain !== chain) {
       this.#unsealed += 1
       return
     }
-    const { record, hash } = checked
     this.records += 1
-    this.#end = { chain, seq: record.seq, hash }
+    this.#end = { chain, seq: record.seq, hash: record.hash }
     this.#time = Date.parse(record.time)
     this.#addRecord(record)
   }
@@ -188,18 +194,17 @@ class LogVerifier {
   #findMisplacement(record: AuditRecord): string | undefined {
     const { chain = '' } = this.#segment ?? {}
     if (!this.#isBegun) return this.#findBeginProblem(record, chain)
-    const { seq = record.seq - 1, hash = record.prev } = (this.#isDamaged ? undefined : this.#end) ?? {}
-    return findMisplacement(record, { chain, seq: seq + 1, prev: hash })
+    return findMisplacement(record, { ...getPreceding(record), ...(!this.#isDamaged && this.#end), chain })
   }
 
   /** The first existing record may follow records removed by retention. */
   #findBeginProblem(record: AuditRecord, chain: string): string | undefined {
     const isFirst = this.#chains === 1
     if (isFirst && record.kind === 'segment') {
-      this.#pruned = { chain: record.chain, seq: record.seq - 1, hash: record.prev }
-      return findMisplacement(record, { chain, seq: record.seq, prev: record.prev })
+      this.#pruned = getPreceding(record)
+      return findMisplacement(record, { ...this.#pruned, chain })
     }
-    const problem = findMisplacement(record, { chain, seq: 0, prev: zeroHash })
+    const problem = findMisplacement(record, beginChain(chain))
     if (problem !== undefined || record.kind !== 'start') {
       return problem ?? 'the chain does not begin with a start record'
     }
@@ -247,12 +252,10 @@ class LogVerifier {
     this.#unsealedSince ??= record.time
     if (record.kind === 'pruned' && isWithin(this.#pruned, record.through)) this.#isPruningRecorded = true
     if (record.kind === 'segment' && this.records === 1) {
-      for (const { seq } of record.unresolved) this.#unresolved.add(`${record.chain} ${seq}`)
+      for (const { seq } of record.unresolved) this.#unresolved.add(getRecordKey({ ...record, seq }))
     }
-    if (record.kind === 'intent') this.#unresolved.add(`${record.chain} ${record.seq}`)
-    if (record.kind === 'outcome') {
-      this.#unresolved.delete(`${record.intentChain ?? record.chain} ${record.intentSeq}`)
-    }
+    if (record.kind === 'intent') this.#unresolved.add(getRecordKey(record))
+    if (record.kind === 'outcome') this.#unresolved.delete(getIntentKey(record))
   }
 }
 
@@ -263,6 +266,10 @@ function findLinkProblem(named: ChainEnd | undefined, before: ChainEnd | undefin
     return `expected ${expected} before this one, found ${before ? `chain ${before.chain}` : 'none'}`
   }
   return `chain ${named?.chain} ended with record ${named?.seq}, and now ends with ${before?.seq} or another text`
+}
+
+function getPreceding({ chain, seq, prev }: AuditRecord): ChainEnd {
+  return { chain, seq: seq - 1, hash: prev }
 }
 
 /** Also if less is missing than was to be removed: a crash may have interrupted the removal. */

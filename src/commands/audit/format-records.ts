@@ -1,9 +1,9 @@
 import { formatIdentifierText } from '../../catalog-api/index.ts'
 import {
   type AuditedPrincipal,
+  type AuditRecord,
   getRequestRecord,
   type SelectedRecord,
-  type StoredRecord,
 } from '../../audit/index.ts'
 import type { KeyChange } from '../../identity/index.ts'
 import { formatCount } from '../../lib/index.ts'
@@ -20,7 +20,7 @@ function formatIds(ids: readonly (readonly string[])[]): string {
 }
 
 /** Formats in one line what a record says besides its request. */
-function formatResult(record: StoredRecord): string {
+function formatResult(record: AuditRecord): string {
   switch (record.kind) {
     case 'outcome':
       return record.result + (record.version === undefined ? '' : ` version ${record.version}`)

@@ -1,4 +1,4 @@
-import { listSegments, readRecordedCall } from '../../audit/index.ts'
+import { listSegments, readNewestRecords, readRecordedCall } from '../../audit/index.ts'
 import { parseIdentifierText, refusal } from '../../catalog-api/index.ts'
 import { anonymousPrincipal } from '../../identity/index.ts'
 import { runAtOnce, suggestSimilar } from '../../lib/index.ts'
@@ -24,7 +24,6 @@ import {
   type PolicyVocabulary,
   ReplayTally,
 } from '../../policy/index.ts'
-import { readNewestRecords } from '../newest-records.ts'
 import type { PlaygroundRun } from './playground.ts'
 
 const replayedMs = 60 * 60 * 1000
@@ -117,7 +116,7 @@ async function replayCalls(auditFolder: string, current: PolicySet, candidate: P
   const tally = new ReplayTally({ candidate, current })
   const since = Date.now() - replayedMs
   const segments = await listSegments(auditFolder)
-  for await (const record of readNewestRecords(auditFolder, segments, replayedBytes))
+  for await (const record of readNewestRecords(auditFolder, segments, replayedBytes, true))
     if (Date.parse(record.time) >= since) tally.add(readRecordedCall(record))
   const { calls, unchanged, changed, undecided, restricted } = tally.getResult()
   const shown = changed.toSorted((one, other) => other.count - one.count).slice(0, maxChanged)

@@ -4,7 +4,7 @@ import {
   type Details,
   getBranch,
   type IntentEntry,
-  type IntentReceipt,
+  type IntentReference,
   KnownVersions,
   type ObjectId,
   type OutcomeEntry,
@@ -21,7 +21,7 @@ import type { Upstreams } from '../upstream/upstreams.ts'
 export interface WrittenIntent {
   readonly entry: IntentEntry
   /** Resolved, unless the record is asynchronous. */
-  readonly receipt: Promise<IntentReceipt>
+  readonly receipt: Promise<IntentReference>
   /** Whether the response waits until the outcome is written. */
   readonly awaitsOutcome: boolean
 }
@@ -67,13 +67,10 @@ export async function startChangeTracker(options: ChangeTrackerOptions) {
     if (effect !== 'read') counter(operation, effect, result).inc()
   }
 
-  function resolveLater(entry: IntentEntry, receipt: Promise<IntentReceipt>): void {
+  function resolveLater(entry: IntentEntry, receipt: Promise<IntentReference>): void {
     const since = Date.now()
     receipt.then(
-      (recorded) => {
-        const intent = { chain: audit.chain, ...recorded }
-        resolver.add({ intent, entry, lookups: planLookups(entry), since })
-      },
+      (intent) => resolver.add({ intent, entry, lookups: planLookups(entry), since }),
       () => undefined,
     )
   }

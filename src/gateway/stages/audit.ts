@@ -3,7 +3,7 @@ import {
   type AuditLog,
   factsFormat,
   type IntentEntry,
-  type IntentReceipt,
+  type IntentReference,
 } from '../../audit/index.ts'
 import { getOperation, isOperationName, refusal } from '../../catalog-api/index.ts'
 import type { ChangeTracker, WrittenIntent } from '../changes/change-tracker.ts'
@@ -52,7 +52,7 @@ export async function audit(
 }
 
 /** An intent that becomes durable too late gets an outcome. */
-function recordNotSent(auditLog: AuditLog, receipt: Promise<IntentReceipt>, startedAt: number): void {
+function recordNotSent(auditLog: AuditLog, receipt: Promise<IntentReference>, startedAt: number): void {
   receipt
     .then((recorded) => {
       const outcome = { result: 'failed', durationMs: performance.now() - startedAt } as const

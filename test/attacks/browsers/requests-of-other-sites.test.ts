@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Pool } from 'undici'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { readAuditLog, type StoredRecord } from '../../../src/audit/storage/read-audit-log.ts'
+import { readAuditLog } from '../../../src/audit/storage/read-audit-log.ts'
+import type { AuditRecord } from '../../../src/audit/records/audit-record.ts'
 import { countRefusals } from '../../gateway/support/count-refusals.ts'
 import { expectError } from '../../gateway/support/expect-error.ts'
 import {
@@ -167,7 +168,7 @@ describe.skipIf(!hasOpenssl())('with a client certificate (skipped without opens
     await send({ ...drop, headers: evil })
     expect(await countRefusals(gateway, 'cross_site')).toBe(before + 1)
     await eventually(async () => {
-      const records: StoredRecord[] = []
+      const records: AuditRecord[] = []
       for await (const record of readAuditLog(gateway.auditFolder)) records.push(record)
       // Others of the same browser follow as one record, at the end of the minute.
       expect(records.filter(({ kind }) => kind === 'refusal')).toMatchObject([

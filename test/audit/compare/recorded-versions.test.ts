@@ -88,10 +88,8 @@ it.each([
     const write = async (log: AuditLog) => {
       const receipt = await log.recordIntent(insert)
       await log.recordOutcome(receipt, { result: 'unknown', durationMs: 1 })
-      await log.recordResolution(
-        { chain: log.chain, ...receipt },
-        { result, evidence: '', lookups: 1, ...(result === 'undecided' && made(12)) },
-      )
+      const stated = result === 'undecided' && made(12)
+      await log.recordResolution(receipt, { result, evidence: '', lookups: 1, ...stated })
     }
     expect(await recorded(write)).toEqual({ ...nothing, ...expected })
   },

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeAll, expect, it, vi } from 'vitest'
 import type { IntentReference } from '../../../src/audit/records/audit-record.ts'
-import { openAuditLog, type AuditLog, type IntentReceipt } from '../../../src/audit/log/audit-log.ts'
+import { openAuditLog, type AuditLog } from '../../../src/audit/log/audit-log.ts'
 import {
   selectRecords,
   type SelectedRecord,
@@ -24,7 +24,7 @@ const setBackAt = 120
 
 interface Writer {
   readonly log: AuditLog
-  readonly open: IntentReceipt[]
+  readonly open: IntentReference[]
   readonly lost: IntentReference[]
 }
 
@@ -77,7 +77,7 @@ async function writeStep({ log, open, lost }: Writer, step: number): Promise<voi
     open.length <= 12 ? undefined : step % 4 === 0 ? open.shift() : step % 4 === 2 ? open.pop() : undefined
   if (due !== undefined) {
     await log.recordOutcome(due, step % 3 === 0 ? { result: 'unknown', durationMs: 1 } : committed)
-    if (step % 3 === 0) lost.push({ chain: log.chain, ...due })
+    if (step % 3 === 0) lost.push(due)
   }
   const resolved = lost.length > 5 ? lost.shift() : undefined
   if (resolved !== undefined)

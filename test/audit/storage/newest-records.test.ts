@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
+import { listSegments } from '../../../src/audit/storage/log-segments.ts'
 import { readNewestRecords } from '../../../src/audit/storage/read-audit-log.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { anIntent, committed, logOptions, recordsOf, segmentsOf } from '../audit-fixtures.ts'
@@ -17,7 +18,7 @@ it('the newest records reach back over a segment that was just begun', async () 
 
   async function readSeqs(bytes: number): Promise<readonly number[]> {
     const seqs: number[] = []
-    for await (const { seq } of readNewestRecords(folder, bytes)) seqs.push(seq)
+    for await (const { seq } of readNewestRecords(folder, await listSegments(folder), bytes)) seqs.push(seq)
     return seqs
   }
   const [ofLast, ofTwo] = [await readSeqs(sizes[1] ?? 0), await readSeqs((sizes[1] ?? 0) + 1)]

@@ -1,6 +1,7 @@
 import { rm } from 'node:fs/promises'
 import { expect, it } from 'vitest'
-import { readAuditLog, type StoredRecord } from '../../../src/audit/storage/read-audit-log.ts'
+import { readAuditLog } from '../../../src/audit/storage/read-audit-log.ts'
+import type { AuditRecord } from '../../../src/audit/records/audit-record.ts'
 import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
 import { countRefusals } from '../support/count-refusals.ts'
 import { expectError } from '../support/expect-error.ts'
@@ -9,8 +10,8 @@ import { startGatewayWithRoute } from '../support/pass-through-gateway.ts'
 import { readRaw, rawRequest } from '../support/raw-request.ts'
 import { eventually } from '../../support/eventually.ts'
 
-async function readRecords({ auditFolder }: TestedGateway, kind: StoredRecord['kind']) {
-  const found: StoredRecord[] = []
+async function readRecords({ auditFolder }: TestedGateway, kind: AuditRecord['kind']) {
+  const found: AuditRecord[] = []
   for await (const record of readAuditLog(auditFolder)) if (record.kind === kind) found.push(record)
   return found
 }
@@ -67,7 +68,7 @@ it.for(['POST', 'OPTIONS', 'DELETE'] as const)('%s is 405 unless the route names
 
 it('a change is in the audit log before the upstream gets it; a read is not', async () => {
   const { gateway, port, application } = await startGatewayWithRoute({ route: { methods: ['GET', 'POST'] } })
-  let before: StoredRecord[] = []
+  let before: AuditRecord[] = []
   application.answering = async (_, response) => {
     before = await readRecords(gateway, 'passThrough')
     response.writeHead(204).end()

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { StoredRecord } from '../../../src/audit/storage/read-audit-log.ts'
+import type { AuditRecord } from '../../../src/audit/records/audit-record.ts'
 import type { IntentEntry } from '../../../src/audit/records/audit-record.ts'
 import { readRecordedCall } from '../../../src/audit/records/recorded-call.ts'
 import { getOperation, type OperationName } from '../../../src/catalog-api/operations.ts'
@@ -47,7 +47,7 @@ function replayed(
   const { details: _details, ...entry } = anIntent('r1')
   const principal = { ...entry.principal, groups: [] }
   const stored = { kind: 'intent', time: '2026-06-15T12:00:00Z', ...entry, principal, id, effect, ...record }
-  const call = readRecordedCall(stored as unknown as StoredRecord)
+  const call = readRecordedCall(stored as unknown as AuditRecord)
   if (call === undefined) return 'no call'
   return describe(replayCall(call, { candidate }))
 }
@@ -213,7 +213,7 @@ it.each([
   const principal = { ...hidden.principal, groupsOmitted: 1 }
   const record = { ...hidden, id: ['a', 't'], principal, rule, policyRevision: current.revision }
   const stored = { kind: 'intent', effect: 'change', time: '2026-06-15T12:00:00Z', ...record }
-  const call = readRecordedCall(stored as unknown as StoredRecord)
+  const call = readRecordedCall(stored as unknown as AuditRecord)
   const candidate = compileRules([{ ...everything, subjects: { groups: ['h'] } }])
   expect(call && describe(replayCall(call, { candidate, current }))).toBe(expected)
 })

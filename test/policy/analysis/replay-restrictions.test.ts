@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { StoredRecord } from '../../../src/audit/storage/read-audit-log.ts'
+import type { AuditRecord } from '../../../src/audit/records/audit-record.ts'
 import type { IntentEntry } from '../../../src/audit/records/audit-record.ts'
 import { readRecordedCall } from '../../../src/audit/records/recorded-call.ts'
 import { replayCall } from '../../../src/policy/analysis/replay.ts'
@@ -28,7 +28,7 @@ function restrictionsOf(
   const principal = { ...entry.principal, name: 'ann', ...(groups && { groups }) }
   const stored = { kind: 'intent', time: '2026-06-15T12:00:00Z', ...entry, principal, effect: 'read' }
   const read = { operation: 'QueryTable', id: ['a', 't'], ...more }
-  const call = readRecordedCall({ ...stored, ...read } as unknown as StoredRecord)
+  const call = readRecordedCall({ ...stored, ...read } as unknown as AuditRecord)
   const replayed = call && replayCall(call, { candidate: compilePolicies(documents) })
   expect(replayed?.after?.allowed).toBe(true)
   return replayed?.restrictions
