@@ -8,15 +8,20 @@ import {
   quoteForMessage,
   refusal,
 } from '../../catalog-api/index.ts'
-import { isOpen } from '../../lib/index.ts'
+import { isOpen, type JsonForm } from '../../lib/index.ts'
 import type { NamedWork } from '../sealed-tokens.ts'
 import type { JsonObject } from '../facts/stated-facts.ts'
 import { listDetailMembers, isFilterMember } from '../facts/change-details.ts'
 import type { Matched } from '../context.ts'
 import { checkMember, checkQueryMember, isOverriddenByHeader } from './check-member.ts'
-import { BodyMembers, lateMemberError } from './body-members.ts'
+import { assertKind, BodyMembers, lateMemberError } from './body-members.ts'
 import { parseExactJson } from '../json/exact-json.ts'
-import { JsonTransformer, type JsonVisitor, type OpenObjectReference } from '../json/json-transformer.ts'
+import {
+  JsonTransformer,
+  type JsonVisitor,
+  type OpenMember,
+  type OpenObject,
+} from '../json/json-transformer.ts'
 import { checkMetadata, readTexts } from './written-metadata.ts'
 
 export type BodyChecker = ReturnType<typeof createBodyChecker>
@@ -47,13 +52,13 @@ export function createBodyChecker(request: Matched, options: BodyCheckerOptions)
   const { emptyIsAbsent } = operation
   const { retainsAll, retainsFilters, maxBatchEntries, openJob } = options
   const wanted = listWantedMembers(operation)
-  const names = new BodyMembers(operation, request.routeUpstream.getRequestForm(operation))
+  const form = request.routeUpstream.getRequestForm(operation)
+  const known = new BodyMembers(operation)
   // No prototype: `__proto__` is a name like any other.
   const members: Record<string, unknown> = { __proto__: null }
   let isFrozen = false
-  let query: OpenObjectReference | undefined
+  let query: OpenObject | undefined
   let job: NamedWork | undefined
-  let batchEntries = 0
 
   function addMember(name: string, value: unknown): void {
     const isLate = isFrozen && operation.effect !== 'read' && listDetailMembers(operation).has(name)
@@ -70,8 +75,8 @@ export function createBodyChecker(request: Matched, options: BodyCheckerOptions)
     return wanted.has(name) || request.route.parameters.has(name)
   }
 
-  function isWantedBelow(name: string, depth: number): boolean {
-    if (depth !== 2 || names.nameAt(1) !== 'query') return false
+  function isWantedBelow({ name, depth, parent }: OpenMember): boolean {
+    if (depth !== 2 || parent?.name !== 'query') return false
     return name === 'id' || name === 'context' || factForQueryMember(operation, name) !== undefined
   }
 
@@ -81,38 +86,32 @@ export function createBodyChecker(request: Matched, options: BodyCheckerOptions)
   }
 
   const memberVisitor: JsonVisitor = {
-    visitName(name, depth, object) {
+    form,
+    visitMember(member) {
+      const { name, depth, parent, object } = member
       if (depth === 1 && name === 'identity') return 'removal'
-      const form = names.enter(name, depth)
-      if (depth === 2 && names.nameAt(1) === 'context' && isOverriddenByHeader(name, request))
-        return 'removal'
-      if (depth === 2 && names.nameAt(1) === 'query') {
+      const found = known.check(member)
+      if (depth === 2 && parent?.name === 'context' && isOverriddenByHeader(name, request)) return 'removal'
+      if (depth === 2 && parent?.name === 'query') {
         if (name === 'identity')
           throw refusal('invalid_body', '"query.identity" is not accepted; send it as headers')
         query ??= object
       }
-      const isValue = depth === 1 ? isWanted(name) : isWantedBelow(name, depth)
-      if (isOpen(form)) return isValue ? 'value' : 'nothing'
+      const isValue = depth === 1 ? isWanted(name) : isWantedBelow(member)
+      if (isOpen(found)) return isValue ? 'value' : 'nothing'
       return isValue ? 'both' : 'members'
     },
-    visitKind: (kind) => names.assertKind(kind),
-    visitItem(depth) {
-      if (operation.entries === undefined || depth !== 2) return
-      if (names.nameAt(1) !== operation.entries.member) return
-      batchEntries += 1
-      if (batchEntries > maxBatchEntries)
+    visitKind: assertKind,
+    isAbsentIfEmpty: ({ path }) => emptyIsAbsent.has(path),
+    visitValue(text, { name, depth }) {
+      if (depth > 1) return checkQueryMember(request, name, JSON.parse(text))
+      const value: unknown = recordsNumbers(operation, name) ? parseExactJson(text) : JSON.parse(text)
+      if (name === operation.entries?.member && Array.isArray(value) && value.length > maxBatchEntries) {
         throw refusal(
           'batch_too_large',
           `the batch has more than ${maxBatchEntries} entries; send it in parts`,
         )
-    },
-    leaveMember: (depth) => names.leave(depth),
-    isAbsentIfEmpty: (name, depth) => emptyIsAbsent.has(depth === 1 ? name : names.path),
-    visitValue(text, name, depth) {
-      if (depth > 1) {
-        return checkQueryMember(request, name, JSON.parse(text))
       }
-      const value: unknown = recordsNumbers(operation, name) ? parseExactJson(text) : JSON.parse(text)
       const namesJob = namesJobInBody(operation) && name === 'job_id'
       const replacement = namesJob ? replaceJobId(value) : checkMember(request, name, value)
       addMember(name, replacement === undefined ? value : JSON.parse(replacement))
@@ -120,7 +119,7 @@ export function createBodyChecker(request: Matched, options: BodyCheckerOptions)
     },
   }
 
-  const visitor = operation.body === 'map' ? createMapVisitor(request, names, addMember) : memberVisitor
+  const visitor = operation.body === 'map' ? createMapVisitor(request, form, known, addMember) : memberVisitor
   return {
     /** Rejects JSON that parsers read differently, and each member as soon as it contradicts the route. */
     json: new JsonTransformer(visitor, options.maxValueBytes, 'object', options.maxValues),
@@ -131,11 +130,11 @@ export function createBodyChecker(request: Matched, options: BodyCheckerOptions)
     /** The job that the body names by a sealed id. */
     getJob: () => job,
     /** Paths of members outside the catalog API that the settings of the upstream allow. */
-    allowedMembers: names.allowed,
+    allowedMembers: known.allowed,
     /** Called when the intent has been created: further members that it would have to contain are rejected. */
     freezeAuditedMembers(): void {
       isFrozen = true
-      if (operation.effect !== 'read') names.freezeAllowed()
+      if (operation.effect !== 'read') known.freezeAllowed()
     },
   }
 }
@@ -177,54 +176,52 @@ function checkEntries(entries: unknown): void {
  */
 function createMapVisitor(
   request: Matched,
-  members: BodyMembers,
+  form: JsonForm,
+  known: BodyMembers,
   onMember: (name: string, value: unknown) => void,
 ): JsonVisitor {
   let isWrapped = false
   /** Members that a wrapped map may have beside it. */
   const beside: [name: string, value: unknown][] = []
   /** The first key that only a bare map may have. */
-  let firstKey: string | undefined
-  let name = ''
+  let firstKey: OpenMember | undefined
 
-  function checkBeside(member: string, value: unknown): void {
-    const isText = typeof value === 'string' && envelopeMembers.has(member)
-    if (
-      isText ||
-      (member === 'identity' && value !== null) ||
-      (member === 'context' && !isEmptyValue(value))
-    ) {
+  function checkBeside(name: string, value: unknown): void {
+    const isText = typeof value === 'string' && envelopeMembers.has(name)
+    if (isText || (name === 'identity' && value !== null) || (name === 'context' && !isEmptyValue(value))) {
       throw refusal(
         'invalid_body',
-        `${quoteForMessage(member)} is not accepted beside "metadata" in the body; send it as headers`,
+        `${quoteForMessage(name)} is not accepted beside "metadata" in the body; send it as headers`,
       )
     }
     // The id would be relative to a database, in a body that is forwarded as it is.
-    if (checkMember(request, member, value) !== undefined) {
+    if (checkMember(request, name, value) !== undefined) {
       throw refusal(
         'invalid_body',
-        `${quoteForMessage(member)} is not accepted beside "metadata" in a database; omit it`,
+        `${quoteForMessage(name)} is not accepted beside "metadata" in a database; omit it`,
       )
     }
-    onMember(member, value)
+    onMember(name, value)
   }
 
   return {
-    visitName(found, depth) {
+    form,
+    visitMember(member) {
+      const { name, depth } = member
       if (depth > 1) {
-        members.enter(found, depth)
+        known.check(member)
         return 'members'
       }
-      name = found
-      if (isWrapped || members.has(name)) {
-        members.enter(name, depth)
+      if (isWrapped || form.members.has(name)) {
+        known.check(member)
         return 'both'
       }
-      firstKey ??= name
+      firstKey ??= member
       return isReservedMetadata(name) ? 'value' : 'nothing'
     },
-    visitKind(kind) {
-      if (isWrapped || (kind !== 'string' && members.has(name))) members.assertKind(kind)
+    visitKind(kind, member) {
+      const { name, depth } = member
+      if (isWrapped || depth > 1 || (kind !== 'string' && form.members.has(name))) assertKind(kind, member)
       else if (kind !== 'string') {
         throw refusal(
           'invalid_body',
@@ -232,26 +229,25 @@ function createMapVisitor(
         )
       }
     },
-    leaveMember: (depth) => members.leave(depth),
-    visitValue(text, member, depth) {
+    visitValue(text, { name, depth }) {
       if (depth > 1) return undefined
-      if (member === 'metadata' && text.startsWith('{')) {
+      if (name === 'metadata' && text.startsWith('{')) {
         isWrapped = true
-        if (firstKey !== undefined) members.enter(firstKey, 1)
+        if (firstKey !== undefined) known.check(firstKey)
         checkEntries(JSON.parse(text))
-        onMember(member, {})
+        onMember(name, {})
         for (const [other, value] of beside.splice(0)) checkBeside(other, value)
         return undefined
       }
       const value: unknown = JSON.parse(text)
-      if (!members.has(member)) {
-        checkEntries({ [member]: value })
+      if (!form.members.has(name)) {
+        checkEntries({ [name]: value })
         return undefined
       }
       // Values of a map are strings or null; any other value indicates the envelope of a request.
       const isEntry = typeof value === 'string' || value === null
-      if (isWrapped || !isEntry) checkBeside(member, value)
-      else beside.push([member, value])
+      if (isWrapped || !isEntry) checkBeside(name, value)
+      else beside.push([name, value])
       return undefined
     },
   }

@@ -10,21 +10,18 @@ import {
   refusal,
   undefinedValue,
 } from '../../catalog-api/index.ts'
-import { type JsonForm, type JsonKind, suggestSimilar } from '../../lib/index.ts'
-import { FormPath } from '../json/form-path.ts'
+import { type JsonForm, type JsonKind, noValue, suggestSimilar } from '../../lib/index.ts'
+import type { OpenMember } from '../json/json-transformer.ts'
 
 /** Compares the members of a JSON body, in the order of its text, with those that its operation may have. */
-export class BodyMembers extends FormPath {
+export class BodyMembers {
   /** Paths of members that are in the body because the settings of the upstream allow them. */
   readonly allowed = new Set<string>()
   readonly #operation: Operation
-  readonly #root: JsonForm
   #isRecorded = false
 
-  constructor(operation: Operation, form: JsonForm) {
-    super(form)
+  constructor(operation: Operation) {
     this.#operation = operation
-    this.#root = form
   }
 
   /** Called when the record of the change has been created: an allowed member that it lacks is refused from now on. */
@@ -32,67 +29,59 @@ export class BodyMembers extends FormPath {
     this.#isRecorded = true
   }
 
-  /** Whether the body may have a member of that name. */
-  has(name: string): boolean {
-    return this.#root.members.has(name)
-  }
-
-  /**
-   * Enters the member of that name in the last object at this depth, and returns its form. Throws InvalidInput (400) if
-   * the object has no such member.
-   */
-  override enter(name: string, depth: number): JsonForm {
-    const form = super.enter(name, depth)
-    const { object } = this
-    if (form === undefined) throw this.#unknownMemberError(name, depth, object)
-    if (object === undefinedValue && isDecisiveName(name)) throw this.#reservedMemberError(name)
-    const isAllowed = form === undefinedValue && object !== undefinedValue
-    if (isAllowed && !isExtraOperation(this.#operation)) this.#allow(this.path)
-    return form
+  /** Returns the form of a member. Throws InvalidInput (400) if its object has no such member. */
+  check(member: OpenMember): JsonForm {
+    const { form, object } = member
+    if (form === undefined) throw unknownMemberError(this.#operation, member)
+    if (object.form !== undefinedValue) {
+      if (form === undefinedValue && !isExtraOperation(this.#operation)) this.#allow(member.path)
+      return form
+    }
+    if (!isDecisiveName(member.name)) return form
+    throw refusal(
+      'unknown_member',
+      `${quoteForMessage(member.path)} in the body has the name ${quoteForMessage(member.name)}, which has a meaning of its own in the catalog API; omit it`,
+    )
   }
 
   #allow(path: string): void {
     if (this.#isRecorded && !this.allowed.has(path)) throw lateMemberError(path)
     this.allowed.add(path)
   }
+}
 
-  /** Throws InvalidInput (400) if the last entered member may not have a value of this kind. */
-  assertKind(kind: JsonKind): void {
-    const { form } = this
-    if (form.kinds.has(kind)) return
-    throw refusal(
-      'invalid_body',
-      `${quoteForMessage(this.path)} in the body is ${kindTexts[kind]}; expected ${describeForm(form)}`,
-    )
-  }
+/** Throws InvalidInput (400) if a member may not have a value of this kind. */
+export function assertKind(kind: JsonKind, member: OpenMember): void {
+  const { form = noValue } = member
+  if (form.kinds.has(kind)) return
+  throw refusal(
+    'invalid_body',
+    `${quoteForMessage(member.path)} in the body is ${kindTexts[kind]}; expected ${describeForm(form)}`,
+  )
+}
 
-  #unknownMemberError(name: string, depth: number, { members }: JsonForm): CatalogError {
-    const known = [...members.keys()]
-    const folded = foldName(name)
-    const meant = known.find((other) => foldName(other) === folded)
-    if (meant !== undefined) {
-      return refusal(
-        'ambiguous_member',
-        `the key ${quoteForMessage(name)} in the body is ambiguous; write ${quoteForMessage(meant)}`,
-      )
-    }
-    if (depth === 1) assertFactSource(this.#operation, 'body', name)
-    if (depth === 2 && this.nameAt(1) === 'query') assertFactSource(this.#operation, 'body.query', name)
-    const remedy = isReservedName(name)
-      ? 'omit it'
-      : `omit it, or allow it by "allowedMembers" in the settings of the upstream${suggestSimilar(name, known)}`
+function unknownMemberError(
+  operation: Operation,
+  { name, depth, parent, path, object }: OpenMember,
+): CatalogError {
+  const known = [...object.form.members.keys()]
+  const folded = foldName(name)
+  const meant = known.find((other) => foldName(other) === folded)
+  if (meant !== undefined) {
     return refusal(
-      'unknown_member',
-      `${this.#operation.name} has no member ${quoteForMessage(this.path)} in its body; ${remedy}`,
+      'ambiguous_member',
+      `the key ${quoteForMessage(name)} in the body is ambiguous; write ${quoteForMessage(meant)}`,
     )
   }
-
-  #reservedMemberError(name: string): CatalogError {
-    return refusal(
-      'unknown_member',
-      `${quoteForMessage(this.path)} in the body has the name ${quoteForMessage(name)}, which has a meaning of its own in the catalog API; omit it`,
-    )
-  }
+  if (depth === 1) assertFactSource(operation, 'body', name)
+  if (depth === 2 && parent?.name === 'query') assertFactSource(operation, 'body.query', name)
+  const remedy = isReservedName(name)
+    ? 'omit it'
+    : `omit it, or allow it by "allowedMembers" in the settings of the upstream${suggestSimilar(name, known)}`
+  return refusal(
+    'unknown_member',
+    `${operation.name} has no member ${quoteForMessage(path)} in its body; ${remedy}`,
+  )
 }
 
 const kindTexts: Readonly<Record<JsonKind, string>> = {

@@ -8,7 +8,7 @@ import {
   type StatedFacts,
 } from '../../catalog-api/index.ts'
 import type { BodyChecker } from './body-checker.ts'
-import type { OpenObjectReference } from '../json/json-transformer.ts'
+import type { OpenObject } from '../json/json-transformer.ts'
 import { findHeader, isObject } from '../../lib/index.ts'
 import type { ReceivedHead } from '../downstream.ts'
 import { type FactValue, respellWord } from '../facts/fact-values.ts'
@@ -71,7 +71,7 @@ export function restateBody(operation: Operation, stated: StatedFacts, checker: 
 
   function add(
     holder: unknown,
-    object: OpenObjectReference | undefined,
+    object: OpenObject | undefined,
     { name }: FactSource,
     value: FactValue,
   ): void {

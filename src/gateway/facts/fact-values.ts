@@ -102,7 +102,7 @@ function parseFactWord({ name, modes, behaviors }: Operation, fact: FactName, te
 /** JSON that affects a decision must be unambiguous in a header as in a body. */
 function parseFactMapText(text: string, where: string): ReadonlyMap<string, string> {
   const bytes = Buffer.from(text)
-  const json = new JsonTransformer({ visitName: () => 'nothing' }, 0)
+  const json = new JsonTransformer({ visitMember: () => 'nothing' }, 0)
   try {
     json.push(bytes)
     if (!json.end()) throw refusal('invalid_fact', 'empty value')

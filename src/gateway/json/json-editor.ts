@@ -1,7 +1,7 @@
 /** A part of a text that is replaced, or removed if there is no text. Offsets are in the whole text. */
 interface Edit {
   readonly from: number
-  to: number
+  readonly to: number
   readonly text: Buffer | undefined
 }
 
@@ -32,18 +32,12 @@ export class JsonEditor {
   }
 
   /**
-   * Replaces a part behind all taken bytes, with all edits in it and behind it; an empty text removes it. The part may
-   * have no end yet.
+   * Replaces a part, with all edits in it and behind it; an empty text removes it. Nothing of it was taken, unless it is
+   * the last part that was removed, then without an end.
    */
   replace(from: number, to: number, text: string): void {
     while ((this.#edits.at(-1)?.from ?? -1) >= from) this.#edits.pop()
     this.#edits.push({ from, to, text: text === '' ? undefined : Buffer.from(text) })
-  }
-
-  /** Sets the end of the last part that was replaced. */
-  endLast(to: number): void {
-    const last = this.#edits.at(-1)
-    if (last !== undefined) last.to = to
   }
 
   /** Inserts a text anywhere behind the taken bytes. */

@@ -5,15 +5,14 @@ import { Utf8Validator } from './utf8-validator.ts'
 
 /** Receives the members of all objects in a JSON text. Offsets are in bytes of the whole text. */
 export interface JsonScanHandler {
-  readonly openObject: (at: number) => void
-  /** Called for a comma between two members. */
-  readonly comma: (at: number) => void
-  /** Called with a decoded name: `"\u0069d"` is `id`. Members of the outermost object have depth 1. */
-  readonly name: (name: string, depth: number) => void
+  /** Called at the start of an object or list. The outermost one has depth 1, as its members and items. */
+  readonly open: (at: number, depth: number, isObject: boolean) => void
+  /** Called with a decoded name: `"\u0069d"` is `id`, and the offset of the brace or comma before it. */
+  readonly name: (name: string, depth: number, separator: number) => void
   /** Called at the start of a member value, with its first byte. */
   readonly value: (at: number, byte: number) => void
-  /** Called at the start of an item of a list. Items of a list that is the outermost value have depth 1. */
-  readonly item: (depth: number, byte: number) => void
+  /** Called at the start of an item of a list, with its first byte. */
+  readonly item: (byte: number) => void
   /** Called at the end of a member value; `isEmpty` for an object or list without content. */
   readonly valueEnd: (at: number, depth: number, isEmpty: boolean) => void
   readonly closeObject: () => void
@@ -178,19 +177,18 @@ export class JsonScanner {
 
   #beginValue(byte: number, at: number): number {
     if (this.#isObject[this.#depth] === true) this.#handler.value(this.#chunkOffset + at, byte)
-    else if (this.#depth > 0) this.#handler.item(this.#depth, byte)
+    else if (this.#depth > 0) this.#handler.item(byte)
     switch (byte) {
       case quote:
         this.#expected = expectations.string
         return at + 1
       case 0x7b:
-        this.#open(true)
+        this.#open(at, true)
         this.#name.separator = this.#chunkOffset + at
-        this.#handler.openObject(this.#name.separator)
         this.#expected = expectations.firstName
         return at + 1
       case 0x5b:
-        this.#open(false)
+        this.#open(at, false)
         this.#expected = expectations.firstItem
         return at + 1
       default:
@@ -213,12 +211,13 @@ export class JsonScanner {
     return at + 1
   }
 
-  #open(isObject: boolean): void {
+  #open(at: number, isObject: boolean): void {
     this.#depth += 1
     if (this.#depth > maxDepth) {
       throw refusal('malformed_body', `the body is nested more than ${maxDepth} levels deep`)
     }
     this.#isObject[this.#depth] = isObject
+    this.#handler.open(this.#chunkOffset + at, this.#depth, isObject)
   }
 
   #close(at: number): number {
@@ -234,10 +233,7 @@ export class JsonScanner {
     const isObject = this.#isObject[this.#depth] === true
     if (byte === (isObject ? 0x7d : 0x5d)) return this.#close(at)
     if (byte !== 0x2c) throw invalidJsonError()
-    if (isObject) {
-      this.#name.separator = this.#chunkOffset + at
-      this.#handler.comma(this.#name.separator)
-    }
+    if (isObject) this.#name.separator = this.#chunkOffset + at
     this.#expected = isObject ? expectations.name : expectations.value
     return at + 1
   }
@@ -259,7 +255,7 @@ export class JsonScanner {
   #endName(end: number): void {
     this.#name.assertLength(this.#chunkOffset + end)
     this.#expected = expectations.colon
-    this.#handler.name(this.#name.end(this.#chunk, end), this.#depth)
+    this.#handler.name(this.#name.end(this.#chunk, end), this.#depth, this.#name.separator)
   }
 
   #awaitsName(): boolean {

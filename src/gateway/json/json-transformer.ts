@@ -1,62 +1,79 @@
 import { quoteForMessage, refusal } from '../../catalog-api/index.ts'
-import { type JsonKind, runAtOnce, type Steps } from '../../lib/index.ts'
+import { type JsonForm, type JsonKind, noValue, runAtOnce, type Steps } from '../../lib/index.ts'
 import { JsonEditor } from './json-editor.ts'
-import { JsonScanner, type JsonRoot, type JsonScanHandler } from './json-scanner.ts'
+import { JsonScanner, type JsonRoot } from './json-scanner.ts'
 
 /**
- * The interest in a member. `value`: its text. `members`: the names within. `both`: the two together. `removal`: the
+ * The interest in a member. `value`: its text. `members`: the members within. `both`: the two together. `removal`: the
  * member is removed from the text.
  */
 export type MemberInterest = 'nothing' | 'value' | 'members' | 'both' | 'removal'
 
 /** Receives the members of a JSON text. Every method may throw to reject the text. */
 export interface JsonVisitor {
-  /**
-   * Receives a decoded name, and the object that contains it. Members of the outermost object have depth 1; lists count
-   * as levels.
-   */
-  readonly visitName: (name: string, depth: number, object: OpenObjectReference) => MemberInterest
-  /** Receives the kind of the value of the last named member, unless it is null. */
-  readonly visitKind?: (kind: JsonKind) => void
-  /** Whether the last named member counts as absent if it is `{}` or `[]`: then it is removed. */
-  readonly isAbsentIfEmpty?: (name: string, depth: number) => boolean
+  /** The form of the outermost value, if forms matter. */
+  readonly form?: JsonForm | undefined
+  readonly visitMember: (member: OpenMember) => MemberInterest
+  /** Receives the kind of the value of a visited member, unless it is null. */
+  readonly visitKind?: (kind: JsonKind, member: OpenMember) => void
+  /** Whether a visited member counts as absent if it is `{}` or `[]`: then it is removed. */
+  readonly isAbsentIfEmpty?: (member: OpenMember) => boolean
   /** Receives the text of a requested value, as edited; a returned text replaces it, and null removes its member. */
-  readonly visitValue?: (text: string, name: string, depth: number) => string | null | undefined
-  /** Called at the start of each item of a list in a member of interest. Items have the depth of members in their place. */
-  readonly visitItem?: (depth: number) => void
-  /** Called at the end of each member that was named, before `visitValue`. */
-  readonly leaveMember?: (depth: number) => void
+  readonly visitValue?: (text: string, member: OpenMember) => string | null | undefined
 }
 
-/** Start of a member that remains unless its value ends otherwise. */
-interface MemberStart {
+/** A member whose value has not ended. */
+export class OpenMember {
+  /** Decoded: `"\u0069d"` is `id`. */
+  readonly name: string
+  /** Members of the outermost object have depth 1; lists count as levels. */
+  readonly depth: number
   readonly object: OpenObject
+  /** The member whose value contains this one; lists are none. */
+  readonly parent: OpenMember | undefined
+  /** The form of its value; undefined if its object has no such member. */
+  readonly form: JsonForm | undefined
   /** Offset of its text: with its comma, or behind the brace. */
   readonly from: number
   /** Whether another member remains before it. */
   readonly isFollowing: boolean
+  /** Offset of its value, once that has begun. */
+  valueFrom: number | undefined
+
+  constructor(name: string, depth: number, object: OpenObject, parent: OpenMember | undefined, from: number) {
+    this.name = name
+    this.depth = depth
+    this.object = object
+    this.parent = parent
+    this.form = object.form.members.get(name) ?? object.form.others
+    this.from = from
+    this.isFollowing = object.hasMember
+    this.valueFrom = undefined
+  }
+
+  /** Names of the member and of those that contain it, joined by dots. */
+  get path(): string {
+    return this.parent === undefined ? this.name : `${this.parent.path}.${this.name}`
+  }
 }
 
-interface OpenObject {
+/** An object that has not ended. */
+export class OpenObject {
+  readonly form: JsonForm
   /** Offset behind its brace. */
   readonly begin: number
-  /** Most objects have few members: an array is faster to create and to search than a set. */
-  readonly firstNames: string[]
-  furtherNames: Set<string> | undefined
-  /** Share of the budget for names that its names use. */
-  nameCost: number
   /** Whether any of its members remains. */
-  hasMember: boolean
-}
+  hasMember = false
+  /** Share of the budget for names that its names use. */
+  nameCost = 0
+  /** Most objects have few members: an array is faster to create and to search than a set. */
+  readonly firstNames: string[] = []
+  furtherNames: Set<string> | undefined = undefined
 
-/** An open object, to add members to. */
-export type OpenObjectReference = Pick<OpenObject, 'begin' | 'hasMember'>
-
-interface PendingValue {
-  readonly name: string
-  readonly depth: number
-  readonly start: MemberStart
-  from: number | undefined
+  constructor(form: JsonForm, begin: number) {
+    this.form = form
+    this.begin = begin
+  }
 }
 
 const nothing = Buffer.alloc(0)
@@ -82,30 +99,32 @@ const stepBytes = 4096
  */
 export class JsonTransformer {
   /** The outermost object, once it has started. */
-  root: OpenObjectReference | undefined
+  root: OpenObject | undefined
   readonly #visitor: JsonVisitor
   readonly #maxValueBytes: number
+  readonly #maxValues: number
   readonly #scanner: JsonScanner
   readonly #editor = new JsonEditor()
-  readonly #openObjects: OpenObject[] = []
+  readonly #objects: OpenObject[] = []
+  /** By the depth of an object: its open member. By the depth of a list: the member that contains the list. */
+  readonly #members: (OpenMember | undefined)[] = [undefined]
+  /** By the depth of an object or list: the form of the value that is next in it. */
+  readonly #forms: JsonForm[]
   #remainingNameCost = maxNameCost
-  readonly #maxValues: number
   #values = 0
   #chunk: Buffer = nothing
   /** Offset of the chunk in the whole text. */
   #chunkOffset = 0
-  /** The separator before the next name, and its offset. */
-  #separator = 0
-  #isComma = false
   /** The visitor is not called within the member that is open at this depth; 0 for none. */
   #skippedDepth = 0
-  #isRemoving = false
-  /** Whether the value of the last named member has not begun. */
-  #awaitsKind = false
+  /** That member, if it is removed. */
+  #removed: OpenMember | undefined
+  /** The last named member, until its value begins, if it was visited and remains. */
+  #named: OpenMember | undefined
   /** A member that is removed if it turns out to be empty. */
-  #possiblyAbsent: MemberStart | undefined
-  /** Values that are being read, each nested in the previous one. */
-  readonly #pendingValues: PendingValue[] = []
+  #possiblyAbsent: OpenMember | undefined
+  /** Members whose values are being read, each nested in the previous one. */
+  readonly #wanted: OpenMember[] = []
 
   /**
    * `maxValues` is the maximum number of members and list items. Numbers in a list count as a tenth each, or not at all
@@ -113,23 +132,25 @@ export class JsonTransformer {
    */
   constructor(
     visitor: JsonVisitor,
-    maximumValueBytes: number,
+    maxValueBytes: number,
     root: JsonRoot = 'object',
     maxValues = Number.POSITIVE_INFINITY,
   ) {
     this.#visitor = visitor
+    this.#maxValueBytes = maxValueBytes
     this.#maxValues = maxValues
-    this.#maxValueBytes = maximumValueBytes
-    const handler: JsonScanHandler = {
-      openObject: (at) => this.#openObject(at),
-      comma: (at) => this.#setSeparator(at, true),
-      name: (name, depth) => this.#beginMember(name, depth),
-      value: (at, byte) => this.#beginValue(at, kindOf(byte)),
-      item: (depth, byte) => this.#beginItem(depth, kindOf(byte)),
-      valueEnd: (at, depth, isEmpty) => this.#endValue(at, depth, isEmpty),
-      closeObject: () => this.#closeObject(),
-    }
-    this.#scanner = new JsonScanner(handler, root)
+    this.#forms = [visitor.form ?? noValue]
+    this.#scanner = new JsonScanner(
+      {
+        open: (at, depth, isObject) => this.#open(at, depth, isObject),
+        name: (name, depth, separator) => this.#beginMember(name, depth, separator),
+        value: (at, byte) => this.#beginValue(at, kindOf(byte)),
+        item: (byte) => this.#beginItem(kindOf(byte)),
+        valueEnd: (at, depth, isEmpty) => this.#endValue(at, depth, isEmpty),
+        closeObject: () => this.#closeObject(),
+      },
+      root,
+    )
   }
 
   /** Reads the next chunk, and holds it until it is taken. */
@@ -150,9 +171,8 @@ export class JsonTransformer {
   #read(chunk: Buffer): void {
     this.#chunk = chunk
     this.#scanner.push(chunk)
-    for (const { name, from } of this.#pendingValues)
-      if (from !== undefined) this.#assertValueLength(name, this.#chunkOffset + chunk.length - from)
     this.#chunkOffset += chunk.length
+    for (const member of this.#wanted) this.#assertValueLength(member, this.#chunkOffset)
   }
 
   /** Ends the text. Returns whether it is an object, rather than `null` or empty. */
@@ -170,9 +190,10 @@ export class JsonTransformer {
         'malformed_body',
         `the body has more than ${maxTrailingBytes} bytes of white space behind its end; omit them`,
       )
+    if (this.#removed !== undefined) this.#editor.replace(this.#removed.from, Number.POSITIVE_INFINITY, '')
     const undecided = this.#possiblyAbsent?.from ?? this.#chunkOffset
     // A value that is being read may still be replaced, or its member removed.
-    const wanted = this.#pendingValues[0]?.start.from ?? this.#chunkOffset
+    const wanted = this.#wanted[0]?.from ?? this.#chunkOffset
     const before = this.#chunkOffset - this.#chunk.length
     return this.#editor.takeUntil(Math.min(this.#scanner.safeEnd, undecided, wanted, before))
   }
@@ -182,42 +203,80 @@ export class JsonTransformer {
     return this.#editor.takeUntil(this.#chunkOffset)
   }
 
-  /** Adds a member at the start of an open object, before any part of that object is taken. */
-  addMember(object: OpenObjectReference, name: string, value: unknown): void {
+  /** Adds a member at the start of an object, before any part of that object is taken. */
+  addMember(object: OpenObject, name: string, value: unknown): void {
     const text = `${JSON.stringify(name)}:${JSON.stringify(value)}`
     this.#editor.insert(object.begin, object.hasMember ? `${text},` : text)
     object.hasMember = true
   }
 
-  #openObject(at: number): void {
-    const object = { begin: at + 1, firstNames: [], furtherNames: undefined, nameCost: 0, hasMember: false }
-    this.#openObjects.push(object)
+  #open(at: number, depth: number, isObject: boolean): void {
+    const form = this.#forms[depth - 1] ?? noValue
+    if (!isObject) {
+      this.#members[depth] = this.#members[depth - 1]
+      this.#forms[depth] = form.items ?? noValue
+      return
+    }
+    const object = new OpenObject(form, at + 1)
+    this.#objects.push(object)
     this.root ??= object
-    this.#setSeparator(at, false)
   }
 
   #closeObject(): void {
-    this.#remainingNameCost += this.#openObjects.pop()?.nameCost ?? 0
+    this.#remainingNameCost += this.#objects.pop()?.nameCost ?? 0
+  }
+
+  #beginMember(name: string, depth: number, separator: number): void {
+    const object = this.#objects.at(-1)
+    if (object === undefined) return
+    this.#possiblyAbsent = undefined
+    this.#countValue(1)
+    this.#addName(object, name)
+    if (this.#skippedDepth !== 0) return
+    const from = Math.max(separator, object.begin)
+    const member = new OpenMember(name, depth, object, this.#members[depth - 1], from)
+    this.#members[depth] = member
+    this.#forms[depth] = member.form ?? noValue
+    const interest = this.#visitor.visitMember(member)
+    if (interest !== 'members' && interest !== 'both') this.#skippedDepth = depth
+    if (interest === 'removal') {
+      this.#removed = member
+      return
+    }
+    this.#named = member
+    // The members before it were removed, which left their comma.
+    if (from === separator && !object.hasMember) this.#editor.replace(from, from + 1, '')
+    object.hasMember = true
+    if (interest === 'value' || interest === 'both') this.#wanted.push(member)
+    if (this.#visitor.isAbsentIfEmpty?.(member) === true) this.#possiblyAbsent = member
+  }
+
+  #addName(object: OpenObject, name: string): void {
+    if (object.firstNames.includes(name) || object.furtherNames?.has(name) === true)
+      throw refusal('repeated_member', `duplicate key ${quoteForMessage(name)} in an object of the body`)
+    if (object.firstNames.length < maxListedNames) object.firstNames.push(name)
+    else (object.furtherNames ??= new Set()).add(name)
+    const cost = nameOverhead + name.length
+    object.nameCost += cost
+    this.#remainingNameCost -= cost
+    if (this.#remainingNameCost < 0)
+      throw refusal('malformed_body', 'the names in the body take too much memory')
   }
 
   #beginValue(at: number, kind: JsonKind | undefined): void {
-    const wanted = this.#pendingValues.at(-1)
-    if (wanted !== undefined) wanted.from ??= at
-    if (this.#awaitsKind && kind !== undefined) this.#visitor.visitKind?.(kind)
-    this.#awaitsKind = false
+    const member = this.#named
+    this.#named = undefined
+    if (member !== undefined) {
+      member.valueFrom = at
+      if (kind !== undefined) this.#visitor.visitKind?.(kind, member)
+    }
     if (kind !== 'list' && kind !== 'object') this.#possiblyAbsent = undefined
   }
 
-  #setSeparator(at: number, isComma: boolean): void {
-    this.#separator = at
-    this.#isComma = isComma
-  }
-
-  #beginItem(depth: number, kind: JsonKind | undefined): void {
+  #beginItem(kind: JsonKind | undefined): void {
     this.#possiblyAbsent = undefined
     if (kind !== 'number') this.#countValue(1)
-    else if (this.#pendingValues.length > 0) this.#countValue(numberShare)
-    if (this.#skippedDepth === 0) this.#visitor.visitItem?.(depth)
+    else if (this.#wanted.length > 0) this.#countValue(numberShare)
   }
 
   #countValue(share: number): void {
@@ -229,73 +288,38 @@ export class JsonTransformer {
     )
   }
 
-  #beginMember(name: string, depth: number): void {
-    const object = this.#openObjects.at(-1)
-    if (object === undefined) return
-    this.#possiblyAbsent = undefined
-    this.#countValue(1)
-    this.#addName(object, name)
-    if (this.#skippedDepth !== 0) return
-    const interest = this.#visitor.visitName(name, depth, object)
-    this.#awaitsKind = interest !== 'removal'
-    if (interest !== 'members' && interest !== 'both') this.#skippedDepth = depth
-    const from = this.#isComma ? this.#separator : this.#separator + 1
-    if (interest === 'removal') {
-      this.#isRemoving = true
-      this.#editor.replace(from, Number.POSITIVE_INFINITY, '')
-      return
-    }
-    const start = { object, from, isFollowing: object.hasMember }
-    // The members before it were removed, which left their comma.
-    if (this.#isComma && !object.hasMember) this.#editor.replace(from, from + 1, '')
-    object.hasMember = true
-    if (interest === 'value' || interest === 'both')
-      this.#pendingValues.push({ name, depth, start, from: undefined })
-    if (this.#visitor.isAbsentIfEmpty?.(name, depth) === true) this.#possiblyAbsent = start
-  }
-
-  #addName(object: OpenObject, name: string): void {
-    if (object.firstNames.includes(name) || object.furtherNames?.has(name) === true) {
-      throw refusal('repeated_member', `duplicate key ${quoteForMessage(name)} in an object of the body`)
-    }
-    if (object.firstNames.length < maxListedNames) object.firstNames.push(name)
-    else (object.furtherNames ??= new Set()).add(name)
-    const cost = nameOverhead + name.length
-    object.nameCost += cost
-    this.#remainingNameCost -= cost
-    if (this.#remainingNameCost < 0)
-      throw refusal('malformed_body', 'the names in the body take too much memory')
-  }
-
   #endValue(at: number, depth: number, isEmpty: boolean): void {
-    const absent = isEmpty ? this.#possiblyAbsent : undefined
+    let removed = isEmpty ? this.#possiblyAbsent : undefined
     this.#possiblyAbsent = undefined
-    if (absent !== undefined) this.#removeMember(absent, at)
     if (depth === this.#skippedDepth) {
       this.#skippedDepth = 0
-      if (this.#isRemoving) this.#editor.endLast(at)
-      this.#isRemoving = false
+      removed ??= this.#removed
+      this.#removed = undefined
     }
-    if (this.#skippedDepth === 0) this.#visitor.leaveMember?.(depth)
-    const wanted = this.#pendingValues.at(-1)
-    if (wanted?.depth !== depth || wanted.from === undefined) return
-    this.#pendingValues.pop()
-    const { name, from, start } = wanted
-    this.#assertValueLength(name, at - from)
-    if (absent !== undefined) return
-    const text = this.#editor.read(from, at).toString()
-    const replacement = this.#visitor.visitValue?.(text, name, depth)
-    if (replacement === null) this.#removeMember(start, at)
-    else if (replacement !== undefined) this.#editor.replace(from, at, replacement)
+    const wanted = this.#wanted.at(-1)
+    const isWanted = wanted?.depth === depth
+    if (isWanted) {
+      this.#wanted.pop()
+      this.#assertValueLength(wanted, at)
+    }
+    if (removed !== undefined) this.#removeMember(removed, at)
+    else if (isWanted) this.#visitValue(wanted, at)
   }
 
-  #removeMember({ object, from, isFollowing }: MemberStart, end: number): void {
+  #visitValue(member: OpenMember, end: number): void {
+    const from = member.valueFrom ?? end
+    const replacement = this.#visitor.visitValue?.(this.#editor.read(from, end).toString(), member)
+    if (replacement === null) this.#removeMember(member, end)
+    else if (replacement !== undefined) this.#editor.replace(from, end, replacement)
+  }
+
+  #removeMember({ object, from, isFollowing }: OpenMember, end: number): void {
     this.#editor.replace(from, end, '')
     object.hasMember = isFollowing
   }
 
-  #assertValueLength(name: string, bytes: number): void {
-    if (bytes <= this.#maxValueBytes) return
+  #assertValueLength({ name, valueFrom = Number.POSITIVE_INFINITY }: OpenMember, end: number): void {
+    if (end - valueFrom <= this.#maxValueBytes) return
     throw refusal(
       'malformed_body',
       `${quoteForMessage(name)} in the body is longer than ${this.#maxValueBytes} bytes`,

@@ -108,7 +108,7 @@ function changePayload(payload: Payload, changes: MemberChanges): Payload {
  */
 export function changeMembers(body: Buffer, changes: MemberChanges): Buffer {
   const json = new JsonTransformer(
-    { visitName: (name, depth) => (depth === 1 && changes.has(name) ? 'removal' : 'nothing') },
+    { visitMember: ({ name, depth }) => (depth === 1 && changes.has(name) ? 'removal' : 'nothing') },
     body.length,
   )
   json.push(body)

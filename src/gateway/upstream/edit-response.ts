@@ -20,8 +20,7 @@ import {
   type Steps,
 } from '../../lib/index.ts'
 import { concatChunks } from '../body/checked-body.ts'
-import { FormPath } from '../json/form-path.ts'
-import { JsonTransformer, type JsonVisitor, type MemberInterest } from '../json/json-transformer.ts'
+import { JsonTransformer, type JsonVisitor } from '../json/json-transformer.ts'
 import type { Principal } from '../../identity/index.ts'
 import type { NamedWork, SealedIds } from '../sealed-tokens.ts'
 import type { CallerRestriction } from '../../policy/index.ts'
@@ -53,7 +52,7 @@ interface ReplacedId {
  */
 export function* editResponse(body: Buffer, edits: ResponseEdits): Steps<Buffer> {
   if (body.length === 0 || (edits.mayBeText && isText(body)) || !(yield* isEdited(body, edits))) return body
-  return yield* transformResponse(body, new ResponseVisitor(edits))
+  return yield* transformResponse(body, createVisitor(edits))
 }
 
 /** Whether the body may contain anything that is edited. Almost no response does, and searching is faster than reading. */
@@ -99,45 +98,33 @@ function* transformResponse(body: Buffer, visitor: JsonVisitor): Steps<Buffer> {
   }
 }
 
-class ResponseVisitor implements JsonVisitor {
-  readonly #edits: ResponseEdits
-  readonly #position: FormPath | undefined
-
-  constructor(edits: ResponseEdits) {
-    this.#edits = edits
-    this.#position = edits.form && new FormPath(edits.form)
-  }
-
-  readonly visitName = (name: string, depth: number): MemberInterest => {
-    if (this.#position !== undefined && this.#position.enter(name, depth) === undefined) return 'removal'
-    if (this.#edits.withholdsCredentials) {
-      if (name === optionsMember) return this.#position === undefined ? 'value' : 'removal'
-      if (credentialName.test(foldName(name))) return 'removal'
-    }
-    return depth === 1 && this.#isId(name) ? 'both' : 'members'
-  }
-
-  readonly leaveMember = (depth: number): void => this.#position?.leave(depth)
-
-  readonly visitValue = (text: string, name: string): string | null | undefined => {
-    const value: unknown = JSON.parse(text)
-    if (name === optionsMember) {
-      const options = Object.fromEntries(Object.entries(getMembers(value)).filter(isPublic))
-      // Clients with empty options ignore those of their environment.
-      return Object.keys(options).length === 0 ? null : JSON.stringify(options)
-    }
-    const { replacedId, database } = this.#edits
-    if (idMembers.has(name)) {
-      const isBeneath = isListOfStrings(value) && isWithin(value, database)
-      return isBeneath ? JSON.stringify(value.slice(database.length)) : undefined
-    }
-    const isReplaced = replacedId?.member === name && typeof value === 'string' && value !== ''
-    return isReplaced ? JSON.stringify(replacedId.replace(value)) : undefined
-  }
-
-  #isId(name: string): boolean {
-    const { replacedId, database } = this.#edits
-    return name === replacedId?.member || (database.length > 0 && idMembers.has(name))
+function createVisitor({ withholdsCredentials, form, replacedId, database }: ResponseEdits): JsonVisitor {
+  const isId = (name: string): boolean =>
+    name === replacedId?.member || (database.length > 0 && idMembers.has(name))
+  return {
+    form,
+    visitMember({ name, depth, form: described }) {
+      if (form !== undefined && described === undefined) return 'removal'
+      if (withholdsCredentials) {
+        if (name === optionsMember) return form === undefined ? 'value' : 'removal'
+        if (credentialName.test(foldName(name))) return 'removal'
+      }
+      return depth === 1 && isId(name) ? 'both' : 'members'
+    },
+    visitValue(text, { name }) {
+      const value: unknown = JSON.parse(text)
+      if (name === optionsMember) {
+        const options = Object.fromEntries(Object.entries(getMembers(value)).filter(isPublic))
+        // Clients with empty options ignore those of their environment.
+        return Object.keys(options).length === 0 ? null : JSON.stringify(options)
+      }
+      if (idMembers.has(name)) {
+        const isBeneath = isListOfStrings(value) && isWithin(value, database)
+        return isBeneath ? JSON.stringify(value.slice(database.length)) : undefined
+      }
+      const isReplaced = replacedId?.member === name && typeof value === 'string' && value !== ''
+      return isReplaced ? JSON.stringify(replacedId.replace(value)) : undefined
+    },
   }
 }
 

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { CatalogError } from '../../../src/catalog-api/catalog-error.ts'
 import { getOperation } from '../../../src/catalog-api/operations.ts'
-import { BodyMembers } from '../../../src/gateway/body/body-members.ts'
+import { assertKind, BodyMembers } from '../../../src/gateway/body/body-members.ts'
 import { JsonTransformer } from '../../../src/gateway/json/json-transformer.ts'
 import { isOpen, type JsonForm, type JsonKind } from '../../../src/lib/json/json-form.ts'
 import { getMembers } from '../../../src/lib/json/json-values.ts'
@@ -100,12 +100,12 @@ function kindOf(json: unknown): JsonKind {
 }
 
 function isAccepted(root: JsonForm, chunks: readonly Buffer[]): boolean {
-  const members = new BodyMembers(getOperation('TableExists'), root)
+  const members = new BodyMembers(getOperation('TableExists'))
   const text = new JsonTransformer(
     {
-      visitName: (name, depth) => (isOpen(members.enter(name, depth)) ? 'nothing' : 'members'),
-      visitKind: (kind) => members.assertKind(kind),
-      leaveMember: (depth) => members.leave(depth),
+      form: root,
+      visitMember: (member) => (isOpen(members.check(member)) ? 'nothing' : 'members'),
+      visitKind: assertKind,
     },
     1024,
   )

@@ -3,7 +3,8 @@ import { expect, it } from 'vitest'
 import {
   JsonTransformer,
   type MemberInterest,
-  type OpenObjectReference,
+  type OpenMember,
+  type OpenObject,
 } from '../../../src/gateway/json/json-transformer.ts'
 import { unitInterval } from '../../support/unit-interval.ts'
 import { isThorough } from '../../support/thorough.ts'
@@ -193,7 +194,7 @@ function valuesIn(node: Node): [name: string, value: unknown][] {
   })
 }
 
-function interestIn(name: string): MemberInterest {
+function interestIn({ name }: OpenMember): MemberInterest {
   if (removed.has(name)) return 'removal'
   if (name === both || name === dropped) return 'both'
   return wanted.has(name) ? 'value' : 'members'
@@ -207,18 +208,15 @@ function replace(name: string): string | null | undefined {
 /** Transforms a document, and takes what is ready after each chunk unless members are added. */
 function passed(chunks: readonly Buffer[], additions: Additions) {
   const values: [name: string, value: unknown][] = []
-  const path: string[] = []
-  let query: OpenObjectReference | undefined
+  let query: OpenObject | undefined
   const text = new JsonTransformer(
     {
-      visitName(name, depth, object) {
-        path.length = depth
-        path[depth] = name
-        if (depth === 2 && path[1] === 'query') query = object
-        return interestIn(name)
+      visitMember(member) {
+        if (member.depth === 2 && member.parent?.name === 'query') query = member.object
+        return interestIn(member)
       },
-      isAbsentIfEmpty: (name) => absentIfEmpty.has(name),
-      visitValue(text, name) {
+      isAbsentIfEmpty: ({ name }) => absentIfEmpty.has(name),
+      visitValue(text, { name }) {
         values.push([name, JSON.parse(text)])
         return replace(name)
       },
@@ -231,7 +229,7 @@ function passed(chunks: readonly Buffer[], additions: Additions) {
     return isStreamed ? text.takeReady() : []
   })
   expect(text.end()).toBe(true)
-  const add = (object: OpenObjectReference | undefined, members: readonly Added[]): void => {
+  const add = (object: OpenObject | undefined, members: readonly Added[]): void => {
     // Added members are inserted at the start, so the last one comes first.
     for (const { name, value } of object ? members.toReversed() : []) {
       if (object !== undefined) text.addMember(object, name, value)
@@ -296,9 +294,9 @@ it('returns nothing that is removed later, and never the whole text before its e
       for (const chunks of inChunks(String(original), cuts)) {
         const text = new JsonTransformer(
           {
-            visitName: interestIn,
-            isAbsentIfEmpty: (name) => absentIfEmpty.has(name),
-            visitValue: (_text, name) => replace(name),
+            visitMember: interestIn,
+            isAbsentIfEmpty: ({ name }) => absentIfEmpty.has(name),
+            visitValue: (_text, { name }) => replace(name),
           },
           1_000_000,
         )

@@ -1,7 +1,11 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { CatalogError } from '../../../src/catalog-api/catalog-error.ts'
-import { JsonTransformer, type MemberInterest } from '../../../src/gateway/json/json-transformer.ts'
+import {
+  JsonTransformer,
+  type MemberInterest,
+  type OpenMember,
+} from '../../../src/gateway/json/json-transformer.ts'
 import {
   splitIntoBytes,
   jsonObjects,
@@ -56,8 +60,8 @@ function scanned(chunks: readonly Buffer[]): Reading {
   const members: Members = new Map()
   const text = new JsonTransformer(
     {
-      visitName: () => 'value',
-      visitValue(value, name) {
+      visitMember: () => 'value',
+      visitValue(value, { name }) {
         members.set(name, JSON.parse(value) as Json)
         return undefined
       },
@@ -135,7 +139,9 @@ function without(value: Json | object, names: ReadonlySet<string>): unknown {
 
 it('a removed member is absent, and all others are unchanged', () => {
   const names = new Set(['id', 'identity', 'a', ''])
-  const watcher = { visitName: (name: string): MemberInterest => (names.has(name) ? 'removal' : 'members') }
+  const watcher = {
+    visitMember: ({ name }: OpenMember): MemberInterest => (names.has(name) ? 'removal' : 'members'),
+  }
   let removed = 0
   fc.assert(
     fc.property(jsonObjects, (document) => {
@@ -167,7 +173,7 @@ it('does not return the last chunk before the end of the text', () => {
   fc.assert(
     fc.property(jsonObjects, (document) => {
       const chunks = splitIntoChunks(document).filter(({ length }) => length > 0)
-      const text = new JsonTransformer({ visitName: () => 'nothing' }, 0)
+      const text = new JsonTransformer({ visitMember: () => 'nothing' }, 0)
       let stated = 0
       let before = 0
       for (const chunk of chunks) {
@@ -186,7 +192,7 @@ it('does not return the last chunk before the end of the text', () => {
 })
 
 it('white space behind the end is held in bounded memory', () => {
-  const text = new JsonTransformer({ visitName: () => 'nothing' }, 0)
+  const text = new JsonTransformer({ visitMember: () => 'nothing' }, 0)
   text.push(Buffer.from('{"a":1}'))
   expect(() => {
     for (let count = 0; count < 100; count += 1) {
@@ -210,7 +216,7 @@ it.each<[what: string, says: RegExp, document: Buffer]>([
   ],
 ])('%s is read in bounded memory, in any chunks', (_what, says, document) => {
   for (const size of [document.length, 1000, 64]) {
-    const text = new JsonTransformer({ visitName: (name) => (name === 'a' ? 'value' : 'nothing') }, 100)
+    const text = new JsonTransformer({ visitMember: ({ name }) => (name === 'a' ? 'value' : 'nothing') }, 100)
     expect(() => {
       for (let at = 0; at < document.length; at += size) text.push(document.subarray(at, at + size))
     }).toThrow(says)
