@@ -83,7 +83,7 @@ export const equivalentMutants: readonly EquivalentMutants[] = [
   },
   {
     file: 'src/gateway/restrictions/restrict-request.ts',
-    line: "{ visitName: (name, depth) => (depth === 1 && changes.has(name) ? 'removal' : 'nothing') },",
+    line: "{ visitMember: ({ name, depth }) => (depth === 1 && changes.has(name) ? 'removal' : 'nothing') },",
     changes: ["'nothing' -> ''"],
     reason: 'Every other interest is none.',
   },

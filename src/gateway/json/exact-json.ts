@@ -15,7 +15,8 @@ class ExactNumber {
 
 /** Matches every text that contains a number with many digits or an exponent. */
 const possiblyInexact = /[\d.]{16}|\d[eE]/
-const numberPattern = /-?\d[\d.eE+-]*/y
+/** Escapes and quotes tell numbers from digits in strings. */
+const tokens = /\\.|"|-?\d[\d.eE+-]*/g
 const maxExactDigits = 15
 
 /** Random, so that callers cannot produce it: marks numbers that are read as text. */
@@ -24,43 +25,17 @@ const marker = `${randomBytes(16).toString('base64url')}:`
 /** Parses JSON as JSON.parse does, but does not round numbers: see `ExactNumber`. */
 export function parseExactJson(text: string): unknown {
   if (!possiblyInexact.test(text)) return JSON.parse(text)
-  return JSON.parse(markInexactNumbers(text), (_name, value: unknown) =>
+  let isInString = false
+  const marked = text.replaceAll(tokens, (token) => {
+    if (token === '"') isInString = !isInString
+    const isNumber = !isInString && token !== '"'
+    return isNumber && !isExact(token) ? `"${marker}${token}"` : token
+  })
+  return JSON.parse(marked, (_name, value: unknown) =>
     typeof value === 'string' && value.startsWith(marker)
       ? new ExactNumber(value.slice(marker.length))
       : value,
   )
-}
-
-function markInexactNumbers(text: string): string {
-  let marked = ''
-  let written = 0
-  for (let index = 0; index < text.length;) {
-    const character = text[index] ?? ''
-    if (character === '"') {
-      index = findStringEnd(text, index)
-    } else if (character === '-' || (character >= '0' && character <= '9')) {
-      numberPattern.lastIndex = index
-      const [sent = character] = numberPattern.exec(text) ?? []
-      if (!isExact(sent)) {
-        marked += `${text.slice(written, index)}"${marker}${sent}"`
-        written = index + sent.length
-      }
-      index += sent.length
-    } else {
-      index += 1
-    }
-  }
-  return marked + text.slice(written)
-}
-
-/** Returns the index behind the closing quote of the string. */
-function findStringEnd(text: string, start: number): number {
-  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
-    let backslashes = 0
-    while (text[end - 1 - backslashes] === '\\') backslashes += 1
-    if (backslashes % 2 === 0) return end + 1
-  }
-  return text.length
 }
 
 /** Whether JavaScript represents the number exactly. */

@@ -4,34 +4,29 @@ const nothing = Buffer.alloc(0)
 
 /** Validates a text in chunks as strict UTF-8 (RFC 3629). A chunk may end within a character. */
 export class Utf8Validator {
-  /** Bytes of an incomplete character. */
-  #partialCharacter: Buffer = nothing
+  /** A last character of several bytes, which may be incomplete. */
+  #last: Buffer = nothing
 
-  /** Returns false if no continuation can make the text valid. */
+  /** Returns false if no continuation can make the text valid, as far as its characters are complete. */
   push(chunk: Buffer): boolean {
-    const bytes = this.#partialCharacter.length === 0 ? chunk : Buffer.concat([this.#partialCharacter, chunk])
-    const end = completeLength(bytes)
-    this.#partialCharacter = end === bytes.length ? nothing : Buffer.from(bytes.subarray(end))
+    const bytes = this.#last.length === 0 ? chunk : Buffer.concat([this.#last, chunk])
+    const end = findLastCharacter(bytes)
+    this.#last = end === bytes.length ? nothing : Buffer.from(bytes.subarray(end))
     return isUtf8(bytes.subarray(0, end))
   }
 
-  /** Whether the text ends at a character boundary. */
+  /** Whether the text is valid if it ends here. */
   end(): boolean {
-    return this.#partialCharacter.length === 0
+    return isUtf8(this.#last)
   }
 }
 
-/** Number of bytes before a character that is incomplete at the end of the chunk. */
-function completeLength(chunk: Buffer): number {
-  for (let back = 1; back <= 3 && back <= chunk.length; back += 1) {
-    const byte = chunk.readUInt8(chunk.length - back)
-    if (byte < 0x80) return chunk.length
-    if (byte >= 0xc0) return characterLength(byte) > back ? chunk.length - back : chunk.length
+/** Offset of a character of several bytes that begins in the last three bytes; the length if none does. */
+function findLastCharacter(chunk: Buffer): number {
+  for (let at = chunk.length - 1; at >= 0 && at >= chunk.length - 3; at -= 1) {
+    const byte = chunk.readUInt8(at)
+    if (byte < 0x80) break
+    if (byte >= 0xc0) return at
   }
   return chunk.length
-}
-
-/** Length in bytes of the character that starts with that byte. */
-function characterLength(first = 0): number {
-  return first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc0 ? 2 : 1
 }
