@@ -8,7 +8,7 @@ export interface Companion {
   readonly what: string
   /** Approximate duration on an idle machine. */
   readonly seconds: number
-  /** Heading of the section of docs/performance.md that has its result. */
+  /** Heading of the section of test/bench/results.md that has its result. */
   readonly section?: string
 }
 

@@ -41,7 +41,7 @@ Measures this gateway on several versions of Node and comparable servers, all in
   --seconds N         duration of a measurement; default 2, or 1 with --quick
   --quick             one round of a second after a short warm-up
   --profile FOLDER    writes CPU profiles of the gateway there
-  --write             writes docs/performance.md and test/bench/medians.json; not with --servers, --quick, or --only with
+  --write             writes test/bench/results.md and test/bench/medians.json; not with --servers, --quick, or --only with
                       requests, which would remove other results. With --only ${sectionNames.join(' or ')}, writes that section
 
 Prints the goals that are missed, and each figure that is at least 15 % worse than in test/bench/medians.json, or twice as

@@ -31,7 +31,7 @@ export interface MachineState {
 /** Of the first section that a whole run of the bench does not make. */
 const headingOfOthers = '## TLS'
 const root = fileURLToPath(new URL('../../', import.meta.url))
-const page = 'docs/performance.md'
+const page = 'test/bench/results.md'
 
 export function machineNow(): MachineState {
   const [user = 0, nice = 0, system = 0, , , interrupts = 0, softInterrupts = 0, stolen = 0] = (
@@ -45,7 +45,7 @@ export function machineNow(): MachineState {
 }
 
 /**
- * Writes `docs/performance.md` with the table, and the medians that later runs are compared with. Sections of companions and
+ * Writes `test/bench/results.md` with the table, and the medians that later runs are compared with. Sections of companions and
  * the last one, which is written by hand, are preserved.
  */
 export async function writePage(table: string, medians: Medians, context: PageContext): Promise<void> {
@@ -55,7 +55,7 @@ export async function writePage(table: string, medians: Medians, context: PageCo
   await writeFormatted('test/bench/medians.json', JSON.stringify(medians))
 }
 
-/** Replaces the first table of a section of `docs/performance.md`, and all that follows it in the section. */
+/** Replaces the first table of a section of `test/bench/results.md`, and all that follows it in the section. */
 export async function writeSection(heading: string, result: string): Promise<void> {
   const before = readFileSync(`${root}${page}`, 'utf8')
   const start = before.indexOf(`\n## ${heading}\n`)
@@ -81,7 +81,7 @@ function formatPage(table: string, { options, servers, missing, before, cores, w
     ({ name, version, what }) => `- **${name}** (${version}): ${what}`,
   )
   const skipped = [...missing].map(([name, reason]) => `- **${name}** was skipped: ${reason}`)
-  return `# Performance
+  return `# Results of the bench
 
 What a request costs, beside other proxies that check the same credentials and paths in front of the same upstream.
 Written by \`npm run bench -- --write\` on ${new Date().toISOString().slice(0, 10)}.

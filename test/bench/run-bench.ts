@@ -74,7 +74,7 @@ async function measureServers(
   print('regressions', regressionsSinceCommitted(medians))
   if (!options.write) return
   await writePage(table, medians, { options, servers, missing, before, cores, wrk: wrk.version })
-  say('written: docs/performance.md and test/bench/medians.json')
+  say('written: test/bench/results.md and test/bench/medians.json')
 }
 
 function regressionsSinceCommitted(medians: Medians): readonly string[] {

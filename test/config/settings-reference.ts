@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { backendSettingsSchema } from '../../src/backend/settings/backend-settings.ts'
 import { gatewaySettingsSchema } from '../../src/config/gateway-settings.ts'
-import { environmentVariableName } from '../../src/settings/setting-variables.ts'
 import { toSchemaNode, type SchemaNode } from '../../src/settings/schema-node.ts'
 import { settingUnits } from '../../src/settings/setting-units.ts'
 import { typeOf } from './setting-types.ts'
@@ -9,8 +8,6 @@ import { typeOf } from './setting-types.ts'
 interface ReferenceRow {
   /** `identity.issuers[].name`: brackets mark lists. */
   readonly key: string
-  /** Missing for list items and for sections. */
-  readonly variable: string | undefined
   readonly type: string
   readonly fallback: string
   readonly meaning: string
@@ -38,8 +35,8 @@ and fails if \`serve\` would fail.
 
 The end of a key states its unit. Instead of a number in this unit, a key may have a value with a unit: ${describeUnits()}.
 
-Environment variables override the file; the name of each is below its key. The value is YAML, unless the type is text:
-\`CATALOG_GATEWAY__DIALECTS='[lance]'\`. Members of lists (\`[]\` in the key) have no variable; the list has one.
+Environment variables override the file: \`listen.basePath\` is \`CATALOG_GATEWAY__LISTEN__BASE_PATH\`. The value is YAML, unless the
+type is text: \`CATALOG_GATEWAY__DIALECTS='[lance]'\`. Members of lists (\`[]\` in the key) have no variable; the list has one.
 `
 
 export function settingsReference(): string {
@@ -49,25 +46,25 @@ export function settingsReference(): string {
 }
 
 /** Lists settings of all commands without a description. */
-export function settingsWithoutRoute(): readonly string[] {
+export function settingsWithoutMeaning(): readonly string[] {
   return chapters
-    .flatMap(({ schema }) => rowsBelow(toSchemaNode(schema), '', []))
-    .filter(({ meaning: route }) => route === '')
+    .flatMap(({ schema }) => rowsBelow(toSchemaNode(schema), ''))
+    .filter(({ meaning }) => meaning === '')
     .map(({ key }) => key)
 }
 
 function chapterOf(title: string, schema: SchemaNode): string {
   const sections = Object.entries(schema.properties ?? {}).map(([name, node]) =>
-    tableOf(name, rowsOf(node, { key: name, path: [name], parent: schema })),
+    tableOf(name, rowsOf(node, { key: name, parent: schema })),
   )
   return [`## ${title}\n`, ...sections].join('\n')
 }
 
 function tableOf(section: string, rows: readonly ReferenceRow[]): string {
-  const lines = rows.map(({ key, variable, type, fallback, meaning: route }) => {
-    const name = variable === undefined ? '' : `<br>\`${variable}\``
-    return `| \`${key}\`${name} | ${cell(type)} | ${cell(fallback)} | ${cell(route)} |`
-  })
+  const lines = rows.map(
+    ({ key, type, fallback, meaning }) =>
+      `| \`${key}\` | ${cell(type)} | ${cell(fallback)} | ${cell(meaning)} |`,
+  )
   const head = [`### ${section}\n`, '| key | type | default | meaning |', '| --- | --- | --- | --- |']
   return [...head, ...lines, ''].join('\n')
 }
@@ -76,29 +73,23 @@ function cell(text: string): string {
   return text.replaceAll('|', '\\|').replaceAll('<', '&lt;')
 }
 
-/** Location of a setting; `path` is missing within lists. */
 interface Location {
   readonly key: string
-  readonly path: readonly string[] | undefined
   readonly parent: SchemaNode
 }
 
-function rowsBelow(
-  node: SchemaNode,
-  key: string,
-  path: readonly string[] | undefined,
-): readonly ReferenceRow[] {
+function rowsBelow(node: SchemaNode, key: string): readonly ReferenceRow[] {
   return Object.entries(node.properties ?? {}).flatMap(([name, child]) =>
-    rowsOf(child, { key: key === '' ? name : `${key}.${name}`, path: path && [...path, name], parent: node }),
+    rowsOf(child, { key: key === '' ? name : `${key}.${name}`, parent: node }),
   )
 }
 
 function rowsOf(node: SchemaNode, location: Location): readonly ReferenceRow[] {
-  const { key, path, parent } = location
+  const { key, parent } = location
   const section = sectionOf(node)
   if (section !== undefined) {
-    const own = node.description === undefined ? [] : [rowOf(node, { ...location, path: undefined })]
-    return [...own, ...rowsBelow(section, key, path)]
+    const own = node.description === undefined ? [] : [rowOf(node, location)]
+    return [...own, ...rowsBelow(section, key)]
   }
   const item = node.items && sectionOf(node.items)
   if (item === undefined) return [rowOf(node, location)]
@@ -108,18 +99,17 @@ function rowsOf(node: SchemaNode, location: Location): readonly ReferenceRow[] {
   const others = Object.entries(item.properties ?? {}).filter(([member]) => shared?.[member] === undefined)
   return [
     { ...own, meaning: own.meaning + also },
-    ...rowsBelow({ ...item, properties: Object.fromEntries(others) }, `${key}[]`, undefined),
+    ...rowsBelow({ ...item, properties: Object.fromEntries(others) }, `${key}[]`),
   ]
 }
 
-function rowOf(node: SchemaNode, { key, path, parent }: Location): ReferenceRow {
+function rowOf(node: SchemaNode, { key, parent }: Location): ReferenceRow {
   const isRequired = parent.required?.includes(key.split('.').at(-1) ?? '') === true
   const { default: value } = node
   const written = typeof value === 'string' ? value : JSON.stringify(value ?? {})
   const fallback = written === '{}' ? '' : `\`${written}\``
   return {
     key,
-    variable: path && environmentVariableName(path),
     type: typeOf(node),
     fallback: isRequired ? 'required' : fallback,
     meaning: node.description ?? '',
