@@ -35,9 +35,7 @@ export {
   type OperationFacts,
   type RequestFacts,
 } from './conditions/authorization-request.ts'
-export { createRequirement } from './conditions/commit-requirements.ts'
 export { describeConditionError } from './conditions/condition-errors.ts'
-export { compileCondition, type Condition } from './conditions/condition.ts'
 export { matchesAny } from './conditions/name-pattern.ts'
 export {
   factsAvailableFor,

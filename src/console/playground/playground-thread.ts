@@ -3,7 +3,6 @@ import { CatalogError } from '../../catalog-api/index.ts'
 import { createPolicyVocabulary, type PolicyDocument } from '../../policy/index.ts'
 import type { PlaygroundRun } from './playground.ts'
 import { createPlaygroundReport } from './playground-report.ts'
-import { restoreDocument, type TransferableDocument } from './transferable-document.ts'
 
 /*
  * A worker thread that tries one text (see playground.ts): it receives all documents in force, in batches, then the run.
@@ -12,9 +11,9 @@ import { restoreDocument, type TransferableDocument } from './transferable-docum
 
 const inForce: PolicyDocument[] = []
 
-parentPort?.on('message', (message: readonly TransferableDocument[] | PlaygroundRun) => {
+parentPort?.on('message', (message: readonly PolicyDocument[] | PlaygroundRun) => {
   if ('text' in message) void run(message)
-  else inForce.push(...message.map(restoreDocument))
+  else inForce.push(...message)
 })
 
 async function run(request: PlaygroundRun): Promise<void> {

@@ -11,7 +11,6 @@ import {
   type PolicyDocument,
   type VocabularyOptions,
 } from '../../policy/index.ts'
-import { toTransferable } from './transferable-document.ts'
 
 export interface PlaygroundSource {
   readonly auditFolder: string
@@ -121,7 +120,7 @@ async function runInThread(run: PlaygroundRun, inForce: readonly PolicyDocument[
 
 function* postDocuments(thread: Worker, inForce: readonly PolicyDocument[]): Steps<void> {
   for (let first = 0; first < inForce.length; first += documentsInMessage) {
-    thread.postMessage(inForce.slice(first, first + documentsInMessage).map(toTransferable))
+    thread.postMessage(inForce.slice(first, first + documentsInMessage))
     yield
   }
 }

@@ -166,7 +166,7 @@ export function whoCanTag(set: PolicySet, permission: Permission, tag: string) {
       const position = { namespace, table }
       const { names } = set.findTags(position)
       // Unknown tags may be this one.
-      const isTagged = typeof names === 'symbol' || names.includes(tag)
+      const isTagged = names === 'unknown' || names.includes(tag)
       const columns = isTagged ? [] : listTaggedColumns(set, position, tag)
       if (!isTagged && columns.length === 0) return []
       return [{ ...position, ...whoCan(set, permission, position, columns) }]

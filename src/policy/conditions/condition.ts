@@ -2,16 +2,13 @@ import { Environment, ParseError, type ASTNode } from '@marcbachmann/cel-js'
 import { LRUCache } from 'lru-cache'
 import { getMembers, suggestSimilar } from '../../lib/index.ts'
 import { conditionFacts, type ConditionFact, type ConditionInput } from './authorization-request.ts'
+import { isViolated, type RequirementData } from './commit-requirements.ts'
 import { ConditionError, readLibraryError } from './condition-errors.ts'
 import { allowedFunctions, conditionFunctions, getReplacement, loopFunctions } from './condition-functions.ts'
 import { conditionTypes, conditionVariables } from './condition-variables.ts'
 import { pendingFactError } from './fact.ts'
 
-/** What a policy requires of commits, as plain data; its JSON is the text of the condition. */
-export type RequirementData =
-  | { readonly metadata: readonly string[] }
-  | { readonly folders: readonly string[] }
-
+/** What a rule depends on, as plain data, so that policies can be passed between threads. */
 export interface Condition {
   /** Canonical: equal for equivalent conditions of one kind. Part of the policy revision. */
   readonly text: string
@@ -19,13 +16,15 @@ export interface Condition {
   readonly readsId: boolean
   /** Tags that the condition asks for. */
   readonly tags: readonly string[]
+  /** Of a condition that is not CEL: it is true of commits that violate this. */
   readonly requirement?: RequirementData
-  /**
-   * Returns whether the condition is true. Throws MissingFactError if the result depends on an unknown or pending fact;
-   * any other error is a failure of the condition.
-   */
-  readonly evaluate: (input: ConditionInput) => boolean
 }
+
+/**
+ * Returns whether a condition is true. Throws MissingFactError if the result depends on an unknown or pending fact; any
+ * other error is a failure of the condition.
+ */
+export type Evaluate = (input: ConditionInput) => boolean
 
 const maxLength = 2000
 
@@ -40,6 +39,7 @@ for (const { overloads } of conditionFunctions.values())
 
 /** Many rules have equal conditions. */
 const compiled = new LRUCache<string, Condition | ConditionError>({ max: 1000 })
+const evaluators = new WeakMap<Condition, Evaluate>()
 
 /** The limits on length and syntax bound the cost of an evaluation. */
 export function compileCondition(text: string): Condition | ConditionError {
@@ -48,46 +48,48 @@ export function compileCondition(text: string): Condition | ConditionError {
   return result
 }
 
+/** Returns what evaluates a valid condition. */
+export function getEvaluator(condition: Condition): Evaluate {
+  const { text, tags, requirement } = condition
+  let evaluate = evaluators.get(condition)
+  if (evaluate === undefined) {
+    evaluate =
+      requirement === undefined ? createEvaluator(text, tags) : (input) => isViolated(requirement, input)
+    evaluators.set(condition, evaluate)
+  }
+  return evaluate
+}
+
 function compile(text: string): Condition | ConditionError {
   try {
     if (text.length > maxLength)
       throw new ConditionError(`is ${text.length} characters long; expected at most ${maxLength}`, 0)
     const parsed = environment.parse(text)
-    const read = readNames(parsed.ast)
+    const { names, tags } = readNames(parsed.ast)
     const { valid, type, error } = parsed.check()
     if (!valid) throw error
     if (type !== 'bool')
       throw new ConditionError(`is of type ${type}; expected a comparison, of type bool`, 0)
     assertNoFailingConstant(parsed.ast, text)
-    return createCondition(text, read)
+    const facts = conditionFacts.filter((name) => names.has(name))
+    return { text, facts, readsId: names.has('id'), tags: [...tags] }
   } catch (error) {
     return error instanceof ConditionError ? error : readLibraryError(error, text)
   }
 }
 
-export function isConditionError(result: Condition | ConditionError): result is ConditionError {
-  return result instanceof ConditionError
-}
-
-function createCondition(text: string, read: ReadNames): Condition {
+function createEvaluator(text: string, tags: readonly string[]): Evaluate {
   const evaluate = parseCondition(text)
-  const tags = [...read.tags]
-  return {
-    text,
-    facts: conditionFacts.filter((name) => read.names.has(name)),
-    readsId: read.names.has('id'),
-    tags,
-    evaluate(input) {
-      const scope = new Scope(input, tags)
-      try {
-        const result = evaluate(scope)
-        if (typeof result !== 'boolean') throw new Error('the result of the condition is not a boolean')
-        return result
-      } catch (error) {
-        // With another value of the pending fact, the part that failed might not matter.
-        throw scope.readPending ? pendingFactError : error
-      }
-    },
+  return (input) => {
+    const scope = new Scope(input, tags)
+    try {
+      const result = evaluate(scope)
+      if (typeof result !== 'boolean') throw new Error('the result of the condition is not a boolean')
+      return result
+    } catch (error) {
+      // With another value of the pending fact, the part that failed might not matter.
+      throw scope.readPending ? pendingFactError : error
+    }
   }
 }
 
@@ -152,17 +154,11 @@ function assertNoFailingConstant(tree: ASTNode, text: string): void {
   }
 }
 
-/** Names of variables, and tags that the condition asks for. */
-interface ReadNames {
-  readonly names: ReadonlySet<string>
-  readonly tags: ReadonlySet<string>
-}
-
 /**
- * Returns what a condition reads. Tags are literals, so that one which no policy declares is found at load. Throws
- * ConditionError for syntax that cel-js accepts and conditions must not use.
+ * Returns the names of the variables that a condition reads, and the tags that it asks for: literals, so that one which no
+ * policy declares is found at load. Throws ConditionError for syntax that cel-js accepts and conditions must not use.
  */
-function readNames(tree: ASTNode): ReadNames {
+function readNames(tree: ASTNode) {
   const names = new Set<string>()
   const tags = new Set<string>()
   const asked = new Set<ASTNode>()

@@ -1,4 +1,5 @@
 import type { Permission } from '../../catalog-api/index.ts'
+import { getEvaluator, type Evaluate } from '../conditions/condition.ts'
 import { createNameMatcher, type NameMatcher } from '../conditions/name-pattern.ts'
 import type { PolicyDocument, PolicyRule } from '../language/policy-document.ts'
 import type { Decision, RuleReference } from './decision.ts'
@@ -28,6 +29,8 @@ export class CompiledRule implements LocatedRule {
   /** Undefined if the rule covers the namespace itself and everything beneath it. */
   readonly tables: readonly NameMatcher[] | undefined
   readonly condition: PolicyRule['condition']
+  /** Undefined if there is no condition. */
+  readonly evaluate: Evaluate | undefined
   /** Decision if this rule decides. */
   readonly decision: Decision
   readonly #onConditionFailure: ReportConditionFailure
@@ -43,6 +46,7 @@ export class CompiledRule implements LocatedRule {
     this.except = subjects.assign(rule.subjects.except ?? noNames)
     this.tables = rule.tables?.map(createNameMatcher)
     this.condition = rule.condition
+    this.evaluate = rule.condition && getEvaluator(rule.condition)
     this.decision = createDecision(located, revision)
     this.#onConditionFailure = onConditionFailure
   }

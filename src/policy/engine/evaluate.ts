@@ -1,6 +1,6 @@
 import type { Permission } from '../../catalog-api/index.ts'
 import type { AuthorizationRequest, ConditionInput } from '../conditions/authorization-request.ts'
-import type { Condition } from '../conditions/condition.ts'
+import type { Condition, Evaluate } from '../conditions/condition.ts'
 import { MissingFactError } from '../conditions/fact.ts'
 import type { Implication } from '../language/policy-vocabulary.ts'
 import type { NamedRestriction } from '../restrictions/restriction.ts'
@@ -129,7 +129,7 @@ function judgeRule(
     evaluation.dependsOnObject = true
     if (table !== anyTable && !rule.tables.some((matches) => matches(table))) return 'other-table'
   }
-  const result = rule.condition === undefined ? 'true' : judgeCondition(rule.condition, rule, evaluation)
+  const result = judgeCondition(rule, evaluation)
   if (result === 'false' || result === 'open') return result
   if (result === 'failed' && (rule.effect === 'allow' || match === true)) return result
   return match === true ? 'applies' : 'open'
@@ -140,22 +140,20 @@ export function outcomeApplies({ effect }: Pick<CompiledRule, 'effect'>, outcome
   return outcome === 'applies' || (outcome === 'failed' && effect === 'deny')
 }
 
-function judgeCondition(condition: Condition, rule: CompiledRule, evaluation: Evaluation): ConditionResult {
+function judgeCondition(rule: CompiledRule, evaluation: Evaluation): ConditionResult {
+  const { condition, evaluate } = rule
+  if (condition === undefined || evaluate === undefined) return 'true'
   const known = evaluation.knownConditions?.get(condition)
   if (known !== undefined) return known
-  const result = evaluateCondition(condition, rule, evaluation)
+  const result = evaluateCondition(evaluate, rule, evaluation)
   if (condition.readsId || condition.tags.length > 0) evaluation.dependsOnObject = true
   else if (result !== 'failed') evaluation.knownConditions?.set?.(condition, result)
   return result
 }
 
-function evaluateCondition(
-  condition: Condition,
-  rule: CompiledRule,
-  evaluation: Evaluation,
-): ConditionResult {
+function evaluateCondition(evaluate: Evaluate, rule: CompiledRule, evaluation: Evaluation): ConditionResult {
   try {
-    return condition.evaluate(evaluation.input) ? 'true' : 'false'
+    return evaluate(evaluation.input) ? 'true' : 'false'
   } catch (error) {
     const isMissing = error instanceof MissingFactError
     if (isMissing && error.isPending) return 'open'
@@ -246,7 +244,7 @@ export function visitSteps(evaluation: Evaluation, visit: Visit): void {
       const match = matchCaller(rule, evaluation)
       const judged = judgeRule(rule, evaluation, tableIn(node, evaluation), match)
       const outcome = judged === 'other-caller' || effect === 'deny' ? judged : (obstacle ?? judged)
-      const isOpen = outcome === 'open' && condition && judgeCondition(condition, rule, evaluation) === 'open'
+      const isOpen = outcome === 'open' && condition && judgeCondition(rule, evaluation) === 'open'
       visit({
         ...describeRule(rule, permission),
         outcome,

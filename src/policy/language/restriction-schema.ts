@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { getOperation, operationNames } from '../../catalog-api/index.ts'
 import { getMembers, isObject } from '../../lib/index.ts'
-import { unknown } from '../conditions/fact.ts'
 import { columnTypes, type FilterExpression } from '../restrictions/filter-expression.ts'
 import { FilterError } from '../restrictions/filter-tokens.ts'
 import { parseFilter } from '../restrictions/parse-filter.ts'
@@ -187,7 +186,7 @@ export function createTagsSchema({ describeTable }: NameSchemas) {
 export function readTags(reader: DocumentReader, schema: ReturnType<typeof createTagsSchema>): DeclaredTags {
   const position = reader.position(['tags'])
   const { isValid, value } = reader.check(schema, ['tags'])
-  if (!isValid) return { namespace: unknown, tables: new Map(), ...position }
+  if (!isValid) return { namespace: 'unknown', tables: new Map(), ...position }
   const declared = Object.entries(value.tables ?? {}).map(([name, { tags = [], columns = {} }]) => {
     const typed = Object.entries(columns).map(([path, column]) => {
       const { type, tags = [] } = typeof column === 'string' ? { type: column } : column

@@ -2,8 +2,8 @@ import { z } from 'zod'
 import type { Permission } from '../../catalog-api/index.ts'
 import { parseTimestamp } from '../../lib/index.ts'
 import { createRequirement } from '../conditions/commit-requirements.ts'
-import type { ConditionError } from '../conditions/condition-errors.ts'
-import { compileCondition, isConditionError, type Condition } from '../conditions/condition.ts'
+import { ConditionError } from '../conditions/condition-errors.ts'
+import { compileCondition, type Condition } from '../conditions/condition.ts'
 import { validateFolder } from '../conditions/storage-path.ts'
 import { isNamespaceMember } from '../engine/object-position.ts'
 import type { DocumentReader, Path } from './document-reader.ts'
@@ -122,7 +122,7 @@ export function createRuleSchema(names: NameSchemas, vocabulary: PolicyVocabular
       when: optional(
         checked(text, (condition, report) => {
           const compiled = compileCondition(condition)
-          if (isConditionError(compiled)) report(`: ${compiled.message}`, [], compiled)
+          if (compiled instanceof ConditionError) report(`: ${compiled.message}`, [], compiled)
         }).meta({ maxLength: 2000 }),
         'A condition in CEL that must hold for the rule to apply.',
       ),
@@ -142,9 +142,9 @@ export function createRuleSchema(names: NameSchemas, vocabulary: PolicyVocabular
         report(' has no effect: none of the operations applies to a table', ['tables'])
       if (until !== undefined && effect === 'deny')
         report(' is allowed only with effect: allow; a deny may have "when: now < timestamp(…)"', ['until'])
-      const isWrong = when !== undefined && isConditionError(compileCondition(when))
+      const isWrong = when !== undefined && compileCondition(when) instanceof ConditionError
       const condition = isWrong ? undefined : compileRuleCondition(when, until)
-      if (condition !== undefined && isConditionError(condition))
+      if (condition instanceof ConditionError)
         report(`: with "when", the condition ${condition.message}`, ['until'])
       if (message !== undefined && effect === 'allow' && when === undefined && until === undefined)
         report(' has no effect: an allow without "when" and "until" refuses nobody', ['message'])
@@ -159,7 +159,7 @@ export function createRuleSchema(names: NameSchemas, vocabulary: PolicyVocabular
     if (!isValid && effect !== 'deny') return undefined
     const end = effect === 'allow' && until !== undefined ? formatEnd(until) : undefined
     const condition = compileRuleCondition(when, end)
-    if (condition !== undefined && isConditionError(condition)) throw new Error(condition.message)
+    if (condition instanceof ConditionError) throw new Error(condition.message)
     // Another name, or another namespace, has other tags.
     const includesMoves = tables !== undefined || (condition !== undefined && condition.tags.length > 0)
     return {

@@ -63,7 +63,7 @@ function findRepeatedNames(documents: readonly PolicyDocument[]): readonly Polic
 function findOtherSpellings(documents: readonly PolicyDocument[]): readonly PolicyProblem[] {
   const declared = documents.flatMap(({ file, tags }) => {
     if (tags === undefined) return []
-    const ofNamespace = typeof tags.namespace === 'symbol' ? [] : (tags.namespace ?? [])
+    const ofNamespace = tags.namespace === 'unknown' ? [] : (tags.namespace ?? [])
     const ofTables = [...tags.tables.values()].map((table) => {
       const columns = [...table.columns.values()]
       return { ...table, tags: [table.tags, ...columns.map((column) => column.tags)].flat() }

@@ -1,4 +1,4 @@
-import { unknown } from '../conditions/fact.ts'
+import { unknown, type Fact } from '../conditions/fact.ts'
 import type { Position } from '../language/read-yaml.ts'
 import type { ColumnType } from '../restrictions/filter-expression.ts'
 import type { TableRestriction, WrittenRestriction } from '../restrictions/restriction.ts'
@@ -9,7 +9,7 @@ import type { TableRestriction, WrittenRestriction } from '../restrictions/restr
  */
 
 /** Tags by name; `unknown` if the policies contradict each other about them. */
-export type TagNames = readonly string[] | typeof unknown
+export type TagNames = readonly string[] | 'unknown'
 
 interface DeclaredColumn {
   readonly type: ColumnType
@@ -52,7 +52,7 @@ export interface ObjectTags {
 export function listTags(declarations: Iterable<DeclaredTags | undefined>): TagVocabulary {
   const declared = [...declarations].flatMap((tags) => tags ?? [])
   const tables = declared.flatMap((tags) => [...tags.tables.values()])
-  const ofNamespaces = declared.flatMap(({ namespace = [] }) => (namespace === unknown ? [] : namespace))
+  const ofNamespaces = declared.flatMap(({ namespace = [] }) => (namespace === 'unknown' ? [] : namespace))
   const ofObjects = new Set([...ofNamespaces, ...tables.flatMap(({ tags }) => tags)])
   const columns = tables.flatMap((table) => [...table.columns.values()])
   return { ofObjects, all: new Set([...ofObjects, ...columns.flatMap(({ tags }) => tags)]) }
@@ -71,14 +71,17 @@ export function inheritTags(
   const [first, ...others] = own
   if (first === undefined) return parent
   const { tags, columns = noColumns } = first
-  if (others.length > 0) return { ...parent, names: unknown }
-  if (tags === unknown || parent.names === unknown) return { ...parent, names: unknown, columns }
+  if (others.length > 0) return { ...parent, names: 'unknown' }
+  if (tags === 'unknown' || parent.names === 'unknown') return { ...parent, names: 'unknown', columns }
   return { ...parent, names: [...new Set([...parent.names, ...tags])], columns }
 }
 
-/** The tags for a condition that asks for some; `unknown` if no namespace or table of the policies has one of these. */
-export function readTags({ names, vocabulary }: ObjectTags, asked: readonly string[]): TagNames {
-  return asked.every((tag) => vocabulary.ofObjects.has(tag)) ? names : unknown
+/** The tags for a condition that asks for some; unknown if no namespace or table of the policies has one of these. */
+export function readTags(
+  { names, vocabulary }: ObjectTags,
+  asked: readonly string[],
+): Fact<readonly string[]> {
+  return names !== 'unknown' && asked.every((tag) => vocabulary.ofObjects.has(tag)) ? names : unknown
 }
 
 /** What a restriction leaves of a table. By tags, no column remains if one of them is declared nowhere. */
@@ -89,7 +92,7 @@ export function resolveRestriction(
   if (!('without' in columns)) return { rows, columns }
   const { without } = columns
   const isHidden = (tags: TagNames): boolean =>
-    typeof tags === 'symbol' || without.some((tag) => tags.includes(tag))
+    tags === 'unknown' || without.some((tag) => tags.includes(tag))
   const isNone = isHidden(table.names) || !without.every((tag) => table.vocabulary.all.has(tag))
   const shown = isNone ? [] : [...table.columns].filter(([, { tags }]) => !isHidden(tags))
   return { rows, columns: new Map(shown.map(([path, { type }]) => [path, type])) }
@@ -97,5 +100,5 @@ export function resolveRestriction(
 
 /** The tags in one line, equal for equal sets: `internal, pii`. */
 export function formatTags({ names }: ObjectTags): string {
-  return typeof names === 'symbol' ? 'unknown' : names.toSorted().join(', ')
+  return names === 'unknown' ? names : names.toSorted().join(', ')
 }

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { anonymousPrincipal, type Principal } from '../../../src/identity/principal.ts'
 import { explainRules } from '../../../src/policy/analysis/explain.ts'
+import { getEvaluator } from '../../../src/policy/conditions/condition.ts'
 import { createNameMatcher } from '../../../src/policy/conditions/name-pattern.ts'
 import type { NamedSubjects, Subjects } from '../../../src/policy/language/policy-document.ts'
 import type { AuthorizationRequest } from '../../../src/policy/conditions/authorization-request.ts'
@@ -131,7 +132,7 @@ function holds(reference: RuleReference, request: AuthorizationRequest, set: Pol
   const { rule } = findRule(set, reference)
   try {
     const tags = set.findTags(objectPosition(request.kind, request.id))
-    return rule.condition?.evaluate({ ...request, tags }) ?? true
+    return rule.condition === undefined || getEvaluator(rule.condition)({ ...request, tags })
   } catch {
     return rule.effect === 'deny'
   }

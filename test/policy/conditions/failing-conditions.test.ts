@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { noTags } from '../../../src/policy/tags/object-tags.ts'
-import { compileCondition, isConditionError } from '../../../src/policy/conditions/condition.ts'
+import { ConditionError } from '../../../src/policy/conditions/condition-errors.ts'
+import { compileCondition, getEvaluator } from '../../../src/policy/conditions/condition.ts'
 import { pending, type Fact } from '../../../src/policy/conditions/fact.ts'
 import { parsePolicies } from '../../../src/policy/language/parse-policies.ts'
 import {
@@ -50,9 +51,9 @@ const authorizationRequest = createAuthorizationRequest(
 
 function evaluated(text: string): boolean | string {
   const condition = compileCondition(text)
-  if (isConditionError(condition)) throw new Error(condition.message)
+  if (condition instanceof ConditionError) throw condition
   try {
-    return condition.evaluate({ ...authorizationRequest, tags: noTags })
+    return getEvaluator(condition)({ ...authorizationRequest, tags: noTags })
   } catch {
     return 'fails'
   }
@@ -67,9 +68,8 @@ it.for([
     request: { clientAddress: 'unknown' },
   })
   const condition = compileCondition(text)
-  expect(() => !isConditionError(condition) && condition.evaluate({ ...unknown, tags: noTags })).toThrow(
-    'is unknown',
-  )
+  if (condition instanceof ConditionError) throw condition
+  expect(() => getEvaluator(condition)({ ...unknown, tags: noTags })).toThrow('is unknown')
 })
 
 it.each([
@@ -173,7 +173,7 @@ it.each([
   [Array.from({ length: 300 }, () => 'true').join(' && '), undefined, /./],
 ])('rejects the condition %s', (text, index, message) => {
   const error = compileCondition(text)
-  if (!isConditionError(error)) throw new Error('it is one')
+  if (!(error instanceof ConditionError)) throw new Error('it is one')
   expect(error.message).toMatch(message)
   if (index !== undefined) expect(error.index).toBe(index)
 })

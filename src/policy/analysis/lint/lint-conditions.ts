@@ -1,6 +1,6 @@
 import { type Permission, permissionNames } from '../../../catalog-api/index.ts'
 import type { OperationFacts } from '../../conditions/authorization-request.ts'
-import type { Condition } from '../../conditions/condition.ts'
+import { getEvaluator, type Condition } from '../../conditions/condition.ts'
 import {
   describeConstantParts,
   describePatternMistakes,
@@ -51,7 +51,7 @@ export function constantResult(
   operation: OperationFacts = constantFacts(permission),
 ): ConstantResult | undefined {
   try {
-    return condition.evaluate({ operation, permission }) ? 'true' : 'false'
+    return getEvaluator(condition)({ operation, permission }) ? 'true' : 'false'
   } catch (error) {
     if (!(error instanceof MissingFactError)) return 'failed'
     return error.isPending ? undefined : 'unknown'

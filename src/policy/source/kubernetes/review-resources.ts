@@ -3,7 +3,6 @@ import { isDelegated, isWithin, type Permission } from '../../../catalog-api/ind
 import type { DelegatedNamespace, PolicyNamespace } from '../../../config/index.ts'
 import { getMembers, runInSlices, type Steps } from '../../../lib/index.ts'
 import type { KubernetesObject } from '../../../kubernetes/index.ts'
-import { unknown } from '../../conditions/fact.ts'
 import {
   policyKind,
   policyResourceName,
@@ -189,7 +188,7 @@ function keepRestrictions(document: PolicyDocument): PolicyDocument {
   const { tags, rules } = document
   return {
     ...document,
-    tags: tags && { ...tags, namespace: unknown },
+    tags: tags && { ...tags, namespace: 'unknown' },
     rules: rules.filter(({ effect }) => effect === 'deny'),
   }
 }
