@@ -3,6 +3,7 @@ import {
   CatalogError,
   createExtraOperations,
   type Identifier,
+  isWithin,
 } from '../../catalog-api/index.ts'
 import { createUpstream, type Upstream, type UpstreamOptions } from './upstream.ts'
 import type { ReportHealth } from './upstream-health.ts'
@@ -10,6 +11,7 @@ import {
   fixed,
   type Followed,
   type FollowSetting,
+  groupBy,
   listTlsFiles,
   readHeaderValue,
   readTlsFiles,
@@ -21,20 +23,19 @@ import { findCredentialProblem, type UpstreamSettings } from '../../config/index
 /** The catalogs behind the gateway. */
 export type Upstreams = ReturnType<typeof createUpstreams>
 
-interface MountNode {
-  upstream: Upstream | undefined
-  readonly children: Map<string, MountNode>
-}
-
 /** Creates the upstreams; exactly one must have no namespaces. */
 export function createUpstreams(options: readonly UpstreamOptions[], report?: ReportHealth) {
   const all = options.map((each) => createUpstream(each, report))
   const root = all.find(({ namespaces }) => namespaces === undefined)
   if (root === undefined) throw new Error('no upstream serves the root')
-  const tree: MountNode = { upstream: root, children: new Map() }
-  for (const upstream of all) {
-    for (const namespace of upstream.namespaces ?? []) getOrCreateNode(tree, namespace).upstream = upstream
-  }
+  const mounts = all.flatMap((upstream) =>
+    (upstream.namespaces ?? []).map((namespace) => ({ namespace, upstream })),
+  )
+  // Almost no id begins like a mount point; of those that it lies in, the longest counts.
+  const byFirstPart = groupBy(
+    mounts.toSorted((one, other) => other.namespace.length - one.namespace.length),
+    ({ namespace: [first = ''] }) => first,
+  )
   return {
     all,
     /** The upstream of everything that belongs to no other, and of operations without a namespace. */
@@ -42,46 +43,20 @@ export function createUpstreams(options: readonly UpstreamOptions[], report?: Re
     /** The operations of any upstream that the catalog API does not have. */
     extraOperations: createExtraOperations(options),
     /** Finds the upstream of an object: the one with the longest namespace that is a prefix of the id, part by part. */
-    forId: (id: Identifier) => findUpstream(tree, id, root),
+    forId: (id: Identifier): Upstream =>
+      byFirstPart.get(id[0] ?? '')?.find(({ namespace }) => isWithin(id, namespace))?.upstream ?? root,
     /** Names directly in a namespace that lead to mount points of other upstreams. */
-    listMountNames: (namespace: Identifier) => [...(findNode(tree, namespace)?.children.keys() ?? [])],
-    /** Whether an upstream other than the root is mounted at or below this namespace. */
-    hasMountAtOrBelow(namespace: Identifier): boolean {
-      const node = findNode(tree, namespace)
-      // Every leaf but the root is a mount point.
-      return node !== undefined && (node !== tree || node.children.size > 0)
+    listMountNames: (parent: Identifier): string[] => {
+      const beneath = mounts.filter(({ namespace }) => isWithin(namespace, parent))
+      return [...new Set(beneath.flatMap(({ namespace }) => namespace[parent.length] ?? []))]
     },
+    /** Whether an upstream other than the root is mounted at or below this namespace. */
+    hasMountAtOrBelow: (parent: Identifier): boolean =>
+      mounts.some(({ namespace }) => isWithin(namespace, parent)),
     close(): void {
       for (const upstream of all) upstream.close()
     },
   }
-}
-
-function getOrCreateNode(tree: MountNode, namespace: Identifier): MountNode {
-  let node = tree
-  for (const part of namespace) {
-    let next = node.children.get(part)
-    if (next === undefined) node.children.set(part, (next = { upstream: undefined, children: new Map() }))
-    node = next
-  }
-  return node
-}
-
-function findNode(tree: MountNode, namespace: Identifier): MountNode | undefined {
-  let node: MountNode | undefined = tree
-  for (const part of namespace) node = node?.children.get(part)
-  return node
-}
-
-function findUpstream(tree: MountNode, id: Identifier, root: Upstream): Upstream {
-  let found = root
-  let node: MountNode | undefined = tree
-  for (const part of id) {
-    node = node.children.get(part)
-    if (node === undefined) break
-    if (node.upstream !== undefined) found = node.upstream
-  }
-  return found
 }
 
 /** Returns the id, if a request for it is possible and would be sent to that upstream. `onInvalid` is told why it is not. */
