@@ -1,8 +1,8 @@
 /**
  * How the program opens connections to others: through proxies, with private authorities, and over TLS.
  */
-export { PostRefused } from './http-poster.ts'
-export { openOtlpClient, type OtlpClient, toOtlpAttributes } from './otlp-client.ts'
+
+export { openOtlpClient, type OtlpClient, PostRefused, toOtlpAttributes } from './otlp-client.ts'
 export { directOutbound, listDefaultAuthorities, openOutbound, type Outbound } from './outbound.ts'
 export { type OutboundTarget, parseNoProxy } from './proxies.ts'
 export {

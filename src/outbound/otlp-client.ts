@@ -1,12 +1,16 @@
-import { readHeaderValue, type TlsFiles } from '../lib/index.ts'
-import { createHttpPoster } from './http-poster.ts'
+import { Agent } from 'undici'
+import { describeRedirect, readBounded, readHeaderValue, type TlsFiles } from '../lib/index.ts'
 import type { Outbound } from './outbound.ts'
+import { createUndiciConnector } from './undici-connector.ts'
 
-/** Posts messages as OTLP/HTTP 1.x in the JSON encoding. */
-export interface OtlpClient {
-  /** Resolves with the body of the response; rejects like `HttpPoster.post`. */
-  post(message: object, signal: AbortSignal): Promise<string>
-  close(): Promise<void>
+/** The receiver responded with another status than 2xx, or with a page. */
+export class PostRefused extends Error {
+  readonly status: number
+
+  constructor(status: number, reason: string) {
+    super(`the receiver returned status ${status}${reason}`)
+    this.status = status
+  }
 }
 
 interface OtlpClientOptions {
@@ -14,16 +18,18 @@ interface OtlpClientOptions {
   /** With a file of the header `authorization`, which is read for each request. */
   readonly settings: TlsFiles & { readonly credential?: { readonly file: string } | undefined }
   readonly headers?: Readonly<Record<string, string>>
+  /** For each of connecting, the response headers, and a pause in the response body. */
   readonly timeoutMs: number
   readonly maxConnections: number
 }
 
+const maxResponseBytes = 65_536
+
+/** Posts messages as OTLP/HTTP 1.x in the JSON encoding, over connections of its own. */
+export type OtlpClient = Awaited<ReturnType<typeof openOtlpClient>>
+
 /** Sends nothing yet. Rejects if a file of the settings, which are named `setting`, cannot be read. */
-export async function openOtlpClient(
-  setting: string,
-  options: OtlpClientOptions,
-  outbound: Outbound,
-): Promise<OtlpClient> {
+export async function openOtlpClient(setting: string, options: OtlpClientOptions, outbound: Outbound) {
   const { url, settings, timeoutMs, maxConnections } = options
   const { credential } = settings
   const opener = await outbound.openClient(setting, settings)
@@ -34,10 +40,40 @@ export async function openOtlpClient(
   })
   // Detects a missing file at start rather than at the first message.
   await readHeaders()
-  const poster = createHttpPoster(url, opener, timeoutMs, maxConnections)
+  const { origin, pathname, search } = new URL(url)
+  const agent = new Agent({
+    connections: maxConnections,
+    pipelining: 1,
+    connect: createUndiciConnector(opener, timeoutMs),
+    headersTimeout: timeoutMs,
+    bodyTimeout: timeoutMs,
+  })
   return {
-    post: async (message, signal) => poster.post(await readHeaders(), JSON.stringify(message), signal),
-    close: () => poster.close(),
+    /**
+     * Resolves with the body of a 2xx response; empty if it has more than 64 KiB. Rejects otherwise, with PostRefused for
+     * another status, or a page of HTML as of a proxy that wants a login.
+     */
+    async post(message: object, signal: AbortSignal): Promise<string> {
+      const headers = await readHeaders()
+      const body = JSON.stringify(message)
+      const response = await agent.request({
+        origin,
+        path: pathname + search,
+        method: 'POST',
+        headers,
+        body,
+        signal,
+      })
+      const text = String((await readBounded(response.body, maxResponseBytes)) ?? '')
+      const { statusCode } = response
+      if (statusCode >= 200 && statusCode <= 299) {
+        if (!String(response.headers['content-type']).startsWith('text/html')) return text
+        throw new PostRefused(statusCode, ' with a page of HTML')
+      }
+      const target = describeRedirect(response, url)
+      throw new PostRefused(statusCode, target === undefined ? '' : `${target}; redirects are not followed`)
+    },
+    close: (): Promise<void> => agent.destroy(),
   }
 }
 

@@ -23,26 +23,7 @@ import {
 import { createSocketOpener, type ConnectionDefaults, type SocketOpener } from './socket-opener.ts'
 
 /** How all clients of the program open connections. */
-export interface Outbound extends ConnectionDefaults {
-  /**
-   * Opens connections with TLS files of the settings, which are followed. `setting` names them in reports:
-   * `identity.introspection`. Rejects if one of them cannot be used.
-   */
-  openClient(setting: string, settings: TlsFiles): Promise<SocketOpener>
-  /** Follows the files of a client's credential. */
-  readonly follow: FollowSetting
-  /** Entries of `NO_PROXY` that match nothing. */
-  readonly malformedNoProxy: readonly string[]
-  /** Returns the TLS options of a client, for libraries that open connections themselves. */
-  getTlsOptions(material: TlsMaterial): TlsOptions
-}
-
-/** PEM texts; without `ca`, the authorities of the system are trusted. */
-interface TlsOptions {
-  readonly ca?: string | string[]
-  readonly cert?: string
-  readonly key?: string
-}
+export type Outbound = ReturnType<typeof createOutbound>
 
 export interface OutboundSettings {
   /** PEM file of authorities to trust besides those of the system, unless a client has its own. */
@@ -75,41 +56,51 @@ export async function openOutbound(
         })
   const noProxy = proxy.noProxy ?? readNoProxy(environment)
   const malformedNoProxy = noProxy.filter((entry) => parseNoProxy(entry) === undefined)
-  return { ...createOutbound(findProxy, authorities, follow), malformedNoProxy }
+  return createOutbound(findProxy, authorities, follow, malformedNoProxy)
 }
+
+/** What clients without TLS files of their own have. */
+const noMaterial: TlsMaterial = {}
 
 function createOutbound(
   findProxy: FindProxy,
   authorities: Followed<string[] | undefined>,
+  /** Follows the files of a client's credential. */
   follow: FollowSetting,
-): Outbound {
-  let shared: { readonly ca: string[] | undefined; readonly context: SecureContext } | undefined
-  const contexts = new WeakMap<TlsMaterial, NonNullable<typeof shared>>()
-  const getTlsOptions = (material: TlsMaterial): TlsOptions =>
-    material.ca !== undefined || authorities.current === undefined
-      ? material
-      : { ...material, ca: authorities.current }
+  /** Entries of `NO_PROXY` that match nothing. */
+  malformedNoProxy: readonly string[] = [],
+) {
+  const contexts = new WeakMap<TlsMaterial, { readonly ca: unknown; readonly context: SecureContext }>()
+  /** Returns the TLS options of a client, for libraries that open connections themselves. */
+  const getTlsOptions = (material: TlsMaterial) =>
+    material.ca === undefined && authorities.current !== undefined
+      ? { ...material, ca: authorities.current }
+      : material
   const defaults: ConnectionDefaults = {
     findProxy,
     getSecureContext(material) {
       const ca = authorities.current
       const isShared = material.ca === undefined && material.cert === undefined
-      const known = isShared ? shared : contexts.get(material)
+      const key = isShared ? noMaterial : material
+      const known = contexts.get(key)
       if (known !== undefined && known.ca === ca) return known.context
       // Takes up to 0.1 s of the event loop with the authorities of the system.
-      const created = { ca, context: createSecureContext({ ...getTlsOptions(material) }) }
-      if (isShared) shared = created
-      else contexts.set(material, created)
-      return created.context
+      const context = createSecureContext(getTlsOptions(material))
+      contexts.set(key, { ca, context })
+      return context
     },
     refreshAuthorities: () => authorities.refresh(),
   }
   return {
     ...defaults,
-    malformedNoProxy: [],
+    malformedNoProxy,
     getTlsOptions,
     follow,
-    async openClient(setting, files) {
+    /**
+     * Opens connections with TLS files of the settings, which are followed. `setting` names them in reports:
+     * `identity.introspection`. Rejects if one of them cannot be used.
+     */
+    async openClient(setting: string, files: TlsFiles): Promise<SocketOpener> {
       const material = await follow({
         setting,
         files: listTlsFiles(files),
@@ -121,7 +112,7 @@ function createOutbound(
 }
 
 /** Connections without a proxy, that trust the authorities of the system. */
-export const directOutbound: Outbound = createOutbound(() => undefined, fixed(undefined), readOnce)
+export const directOutbound = createOutbound(() => undefined, fixed(undefined), readOnce)
 
 async function openProxy(url: string, file: string | undefined, follow: FollowSetting): Promise<Proxy> {
   const authorization =

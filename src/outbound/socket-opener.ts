@@ -113,21 +113,12 @@ export function createSocketOpener(
 ): SocketOpener {
   let session: { readonly key: string; readonly context: SecureContext; readonly value: Buffer } | undefined
 
-  function startTls(target: OutboundTarget, tunnel: Socket | undefined): TLSSocket {
-    const { host, port } = target
+  function startTls({ host, port }: OutboundTarget, tunnel?: Socket): TLSSocket {
     const context = defaults.getSecureContext(material.current)
     const key = `${host}:${port}`
     // A session of other certificates would be resumed without their verification.
     const resumed = session?.key === key && session.context === context ? session.value : undefined
-    const socket = connectTls({
-      host,
-      ...(tunnel === undefined ? { port } : { socket: tunnel }),
-      ...toServerName(host),
-      secureContext: context,
-      rejectUnauthorized: true,
-      ALPNProtocols: ['http/1.1'],
-      ...(resumed && { session: resumed }),
-    })
+    const socket = dialTls(host, tunnel === undefined ? { port } : { socket: tunnel }, context, resumed)
     socket.on('session', (value) => (session = { key, context, value }))
     socket.once('error', () => {
       void material.refresh()
@@ -155,7 +146,7 @@ export function createSocketOpener(
           else awaitConnect((current = startTls(target, current)), 'secureConnect', finish)
         })
       } else if (target.isSecure) {
-        awaitConnect((current = configure(startTls(target, undefined))), 'secureConnect', finish)
+        awaitConnect((current = configure(startTls(target))), 'secureConnect', finish)
       } else {
         const { host, port } = target
         current = configure(connectTcp({ host, port, ...(onread && { onread }) }))
@@ -192,21 +183,26 @@ export function openWithin(
 function connectToProxy({ url }: Proxy, defaults: ConnectionDefaults): Socket {
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
   if (url.protocol === 'http:') return configure(connectTcp({ host, port: Number(url.port) || 80 }))
-  return configure(
-    connectTls({
-      host,
-      port: Number(url.port) || 443,
-      ...toServerName(host),
-      secureContext: defaults.getSecureContext({}),
-      rejectUnauthorized: true,
-      ALPNProtocols: ['http/1.1'],
-    }),
-  )
+  const port = Number(url.port) || 443
+  return configure(dialTls(host, { port }, defaults.getSecureContext({})))
 }
 
-/** Server Name Indication has no IP addresses (RFC 6066, section 3). */
-function toServerName(name: string): { readonly servername?: string } {
-  return isIP(name) === 0 ? { servername: name } : {}
+function dialTls(
+  host: string,
+  to: { readonly port: number } | { readonly socket: Socket },
+  secureContext: SecureContext,
+  session?: Buffer,
+): TLSSocket {
+  return connectTls({
+    host,
+    ...to,
+    // Server Name Indication has no IP addresses (RFC 6066, section 3).
+    ...(isIP(host) === 0 && { servername: host }),
+    secureContext,
+    rejectUnauthorized: true,
+    ALPNProtocols: ['http/1.1'],
+    ...(session && { session }),
+  })
 }
 
 function configure<Connection extends Socket>(socket: Connection): Connection {
