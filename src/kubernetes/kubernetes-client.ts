@@ -49,12 +49,9 @@ export function toKubernetesError(error: unknown): KubernetesError {
 /** Creates the error for a response with this status, whose content may be a `Status` object. */
 function createStatusError(content: unknown, status: number): KubernetesError {
   const { message } = getMembers(content)
-  const detail = typeof message === 'string' ? `: ${removeControls(message.slice(0, maxMessageLength))}` : ''
+  const text = typeof message === 'string' ? message.slice(0, maxMessageLength) : ''
+  const detail = text === '' ? '' : `: ${text.replaceAll(/\p{Cc}+/gu, ' ')}`
   return new KubernetesError(`the API server returned status ${status}${detail}`, { status })
-}
-
-function removeControls(text: string): string {
-  return text.replaceAll(/\p{Cc}+/gu, ' ')
 }
 
 const text = z.string().min(1)
@@ -76,11 +73,7 @@ const kubernetesObjectSchema = z.looseObject({
 })
 
 /** A namespaced custom resource as the API server returns it. */
-export type KubernetesObject = DeepReadonly<z.output<typeof kubernetesObjectSchema>>
-
-type DeepReadonly<Value> = Value extends object
-  ? { readonly [Key in keyof Value]: DeepReadonly<Value[Key]> }
-  : Value
+export type KubernetesObject = Readonly<z.output<typeof kubernetesObjectSchema>>
 
 /** Throws KubernetesError unless the value has the metadata of a stored, namespaced object. */
 export function parseKubernetesObject(value: unknown): KubernetesObject {
@@ -92,35 +85,7 @@ export function parseKubernetesObject(value: unknown): KubernetesObject {
   )
 }
 
-/** Throws KubernetesError. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch (cause) {
-    throw new KubernetesError('the API server sent invalid JSON', { cause })
-  }
-}
-
 type Query = Readonly<Record<string, string | number | boolean>>
-
-/** Requests to a Kubernetes API server. All methods reject with KubernetesError. Paths start with a slash. */
-export interface KubernetesClient {
-  get(path: string, query?: Query, signal?: AbortSignal): Promise<unknown>
-  /** Server-side apply; `manager` owns what the body has from then on. Rejects with 409 if the object has another uid. */
-  apply(path: string, body: unknown, manager: string, signal?: AbortSignal): Promise<unknown>
-  /**
-   * Watches a collection, and resolves at its first change after that version, or after a minute. Calls `onAccepted` when
-   * the API server has accepted the watch.
-   */
-  awaitChange(
-    path: string,
-    resourceVersion: string,
-    onAccepted: () => void,
-    signal: AbortSignal,
-  ): Promise<void>
-  /** Requests in progress reject. */
-  close(): Promise<void>
-}
 
 const connectTimeoutMs = 10_000
 const headersTimeoutMs = 30_000
@@ -132,15 +97,19 @@ const contentTypes = 'application/json, application/jwk-set+json'
 const maxResponseBytes = 16 * 1024 * 1024
 const maxErrorBytes = 65_536
 
-interface ApiRequest extends Pick<Dispatcher.RequestOptions, 'query' | 'bodyTimeout'> {
+interface ApiRequest extends Pick<Dispatcher.RequestOptions, 'bodyTimeout'> {
   readonly path: string
+  readonly query?: Query | undefined
   /** The object of a server-side apply. */
   readonly applied?: unknown
   readonly signal: AbortSignal | undefined
 }
 
+/** Requests to a Kubernetes API server. All methods reject with KubernetesError. Paths start with a slash. */
+export type KubernetesClient = ReturnType<typeof createKubernetesClient>
+
 /** Sends nothing and reads no file before the first request. */
-export function createKubernetesClient(options: ClusterAccess): KubernetesClient {
+export function createKubernetesClient(options: ClusterAccess) {
   const { origin, pathname } = new URL(options.apiServer)
   const prefix = pathname.replace(/\/$/, '')
   const pool = new Pool(origin, {
@@ -150,17 +119,18 @@ export function createKubernetesClient(options: ClusterAccess): KubernetesClient
     bodyTimeout: bodyTimeoutMs,
   })
 
-  /** Resolves with the body of a 2xx response. */
-  async function open({
-    path,
-    applied,
-    signal,
-    ...request
-  }: ApiRequest): Promise<AsyncGenerator<Buffer, void>> {
-    const token = await readToken(options.tokenFile)
-    const { statusCode, body } = await pool
-      .request({
+  /** Resolves with what `read` makes of the body of a 2xx response. */
+  async function send<Result>(
+    { path, query, applied, signal, ...request }: ApiRequest,
+    read: (body: AsyncIterable<Buffer>) => Promise<Result>,
+  ): Promise<Result> {
+    const token = await readSecret(options.tokenFile).catch((cause: unknown) => {
+      throw new KubernetesError('the token for the API server cannot be read', { cause })
+    })
+    try {
+      const { statusCode, body } = await pool.request({
         ...request,
+        ...(query && { query }),
         method: applied === undefined ? 'GET' : 'PATCH',
         path: prefix + path,
         ...(applied !== undefined && { body: JSON.stringify(applied) }),
@@ -171,82 +141,63 @@ export function createKubernetesClient(options: ClusterAccess): KubernetesClient
         },
         signal: signal ?? null,
       })
-      .catch(throwUnreachable)
-    if (statusCode >= 200 && statusCode <= 299) return withTransportErrors(body)
-    // A proxy may send another body than a `Status`.
-    const status = await readText(body, maxErrorBytes)
-      .then(parseJson)
-      .catch(() => undefined)
-    throw createStatusError(status, statusCode)
-  }
-
-  async function exchange(request: ApiRequest): Promise<unknown> {
-    return parseJson(await readText(await open(request), maxResponseBytes))
+      if (statusCode >= 200 && statusCode <= 299) return await read(body)
+      // A proxy may send another body than a `Status`.
+      throw createStatusError(await readJson(body, maxErrorBytes).catch(() => undefined), statusCode)
+    } catch (cause) {
+      if (cause instanceof KubernetesError) throw cause
+      throw new KubernetesError(`no response from the API server: ${toError(cause).message}`, { cause })
+    }
   }
 
   return {
-    get: (path, query, signal) => exchange({ path, ...(query && { query }), signal }),
-    apply: (path, applied, fieldManager, signal) =>
-      exchange({ path, query: { fieldManager, force: true }, applied, signal }),
-    async awaitChange(path, resourceVersion, onAccepted, signal) {
+    get: (path: string, query?: Query, signal?: AbortSignal) => send({ path, query, signal }, readJson),
+    /** Server-side apply; `manager` owns what the body has from then on. Rejects with 409 if the object has another uid. */
+    apply: (path: string, applied: unknown, fieldManager: string, signal?: AbortSignal) =>
+      send({ path, query: { fieldManager, force: true }, applied, signal }, readJson),
+    /**
+     * Watches a collection, and resolves at its first change after that version, or after a minute. Calls `onAccepted`
+     * when the API server has accepted the watch.
+     */
+    awaitChange: (path: string, resourceVersion: string, onAccepted: () => void, signal: AbortSignal) => {
       const query = { watch: true, resourceVersion, timeoutSeconds: watchSeconds }
       // A silent connection is lost.
       const bodyTimeout = watchSeconds * 1000 + bodyTimeoutMs
-      const events = await open({ path, query, bodyTimeout, signal })
-      onAccepted()
-      await events.next()
-      // Closes the connection.
-      await events.return()
+      return send({ path, query, bodyTimeout, signal }, async (body) => {
+        onAccepted()
+        const events = body[Symbol.asyncIterator]()
+        await events.next()
+        // Closes the connection.
+        await events.return?.()
+      })
     },
-    close: () => pool.destroy(),
+    /** Requests in progress reject. */
+    close: (): Promise<void> => pool.destroy(),
   }
 }
 
 function createConnector(caFile: string): buildConnector.connector {
-  const timeout = connectTimeoutMs
-  const connectWithoutTls = buildConnector({ timeout })
-  const connectWithTls = async (
-    target: buildConnector.Options,
-    callback: buildConnector.Callback,
-  ): Promise<void> => {
+  async function connect(target: buildConnector.Options, callback: buildConnector.Callback): Promise<void> {
+    const isSecure = target.protocol === 'https:'
     try {
-      const ca = await readPemFile(caFile, 'CERTIFICATE')
-      buildConnector({ ca, rejectUnauthorized: true, timeout })(target, callback)
+      const trust = isSecure && { ca: await readPemFile(caFile, 'CERTIFICATE'), rejectUnauthorized: true }
+      buildConnector({ ...trust, timeout: connectTimeoutMs })(target, callback)
     } catch (cause) {
       callback(new Error('the CA certificate of the API server cannot be used', { cause }), null)
     }
   }
-  return (target, callback) => {
-    if (target.protocol === 'https:') void connectWithTls(target, callback)
-    else connectWithoutTls(target, callback)
-  }
+  return (target, callback) => void connect(target, callback)
 }
 
-async function readToken(file: string): Promise<string> {
-  return readSecret(file).catch((cause: unknown) => {
-    throw new KubernetesError('the token for the API server cannot be read', { cause })
-  })
-}
-
-/** Rejects if the text has more than `maxBytes`. */
-async function readText(body: AsyncIterable<Buffer>, maxBytes: number): Promise<string> {
+async function readJson(body: AsyncIterable<Buffer>, maxBytes = maxResponseBytes): Promise<unknown> {
   const bytes = await readBounded(body, maxBytes)
-  if (bytes !== undefined) return bytes.toString()
-  throw new KubernetesError(`the response of the API server is larger than ${maxBytes} bytes`, {
-    status: 413,
-  })
-}
-
-async function* withTransportErrors(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
+  if (bytes === undefined)
+    throw new KubernetesError(`the response of the API server is larger than ${maxBytes} bytes`, {
+      status: 413,
+    })
   try {
-    yield* body
-  } catch (error) {
-    throwUnreachable(error)
+    return JSON.parse(bytes.toString())
+  } catch (cause) {
+    throw new KubernetesError('the API server sent invalid JSON', { cause })
   }
-}
-
-function throwUnreachable(cause: unknown): never {
-  throw new KubernetesError(`no response from the API server: ${toError(cause).message}`, {
-    cause,
-  })
 }

@@ -68,20 +68,15 @@ export interface WatchTiming {
   readonly maxDelayMs: number
 }
 
-export interface ResourceWatch {
-  close(): void
-}
-
 const defaultTiming: WatchTiming = { minDelayMs: 1_000, maxDelayMs: 30_000 }
-const defaultMaxTotalLength = 64 * 1024 * 1024
 
 /**
  * Lists a collection whenever it has changed, and each minute, until closed. A change is only a reason to list: whatever is
  * missed or arrives late, each list is complete.
  */
-export function watchResources(options: WatchResourcesOptions): ResourceWatch {
+export function watchResources(options: WatchResourcesOptions): { close(): void } {
   const { client, path, onList, onError, onConnect, timing = defaultTiming } = options
-  const { maxTotalLength = defaultMaxTotalLength } = options
+  const { maxTotalLength = 64 * 1024 * 1024 } = options
   const closing = new AbortController()
   const { signal } = closing
   const backoff = new Backoff({ minMs: timing.minDelayMs, maxMs: timing.maxDelayMs })
