@@ -48,7 +48,7 @@ export {
   parseConnectionTokens,
   removeHeaders,
 } from './http/header-list.ts'
-export { hostNamePattern, isHostAndPort, parseHostName } from './http/host-name.ts'
+export { formatAuthority, hostNamePattern, isHostAndPort, parseHostName } from './http/host-name.ts'
 export { readBounded } from './http/read-bounded.ts'
 export {
   isCrossSite,
@@ -88,6 +88,7 @@ export {
   validateAddressRange,
 } from './net/addresses.ts'
 export { closeGracefully } from './net/close-gracefully.ts'
+export { listenOn } from './net/listen-on.ts'
 export { ignoreOtherSignals, stopSignals } from './process/signals.ts'
 export { encodeBytesField, encodeNumberField, type ProtobufField, readFields } from './protobuf.ts'
 export { quoteForShell } from './quote-for-shell.ts'

@@ -37,17 +37,8 @@ export class ConnectionSet {
   readonly #connections = new Map<ServerConnection, boolean>()
   #timeoutChecks: NodeJS.Timeout | undefined
 
-  constructor({ maxHeadBytes, timeouts, scheduler }: ConnectionSetOptions, handler: ListenerHandler) {
-    this.#handler = {
-      maxHeadBytes,
-      timeouts,
-      scheduler,
-      lingerSlots: new LingerSlots(),
-      isDraining: false,
-      onRequest: handler.onRequest,
-      onConnectionError: handler.onConnectionError,
-      errorResponse: handler.errorResponse,
-    }
+  constructor(options: ConnectionSetOptions, handler: ListenerHandler) {
+    this.#handler = { ...options, ...handler, lingerSlots: new LingerSlots(), isDraining: false }
   }
 
   get isBusy(): boolean {

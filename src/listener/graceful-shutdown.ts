@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Listener } from './listener.ts'
 
 export interface GracefulShutdownOptions {
-  readonly server: Pick<Listener, 'connectionCount' | 'destroyAll' | 'drain' | 'isBusy' | 'stopAccepting'>
+  readonly server: Listener
   /** For load balancers to notice the shutdown. */
   readonly drainDelayMs: number
   readonly graceMs: number

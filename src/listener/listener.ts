@@ -9,6 +9,7 @@ import {
   type ConnectionAddresses,
   getAddressKey,
   hasClientCertificate,
+  listenOn,
   ownedBy,
   readConnectionAddresses,
   unknownAddress,
@@ -37,24 +38,7 @@ interface ListenerTls {
   readonly context: SecureContextOptions
 }
 
-export interface Listener {
-  readonly server: Server
-  readonly isListening: boolean
-  /** Resolves with the port. */
-  listen(address: { readonly host: string; readonly port: number }): Promise<number>
-  /**
-   * If authorities or revocation list change, connections with a client certificate end after their response: TLS
-   * verifies only new ones.
-   */
-  setCertificates(context: SecureContextOptions): void
-  /** Makes the current or next response of each connection its last one. */
-  drain(): void
-  /** Accepts no new connections and closes idle ones. Resolves when all connections are closed. */
-  stopAccepting(): Promise<void>
-  connectionCount(): number
-  isBusy(): boolean
-  destroyAll(): void
-}
+export type Listener = ReturnType<typeof createListener>
 
 interface AcceptedConnection {
   readonly addresses: ConnectionAddresses
@@ -66,9 +50,10 @@ interface AcceptedConnection {
 const backlog = 4_096
 
 /**
- * Creates a listener that does not listen yet. It accepts connections, limits them, and serves HTTP/1.1 on them. Bytes that are not a request get the error response of the handler.
+ * Creates a listener that does not listen yet. It accepts connections, limits them, and serves HTTP/1.1 on them. Bytes that
+ * are not a request get the error response of the handler.
  */
-export function createListener(options: ListenerOptions, handler: ListenerHandler): Listener {
+export function createListener(options: ListenerOptions, handler: ListenerHandler) {
   const { timeouts, maxConnections, maxConnectionsPerAddress, tls, proxies } = options
   /** TCP connections with and without TLS. */
   const sockets = new Set<Socket>()
@@ -229,26 +214,26 @@ export function createListener(options: ListenerOptions, handler: ListenerHandle
 
   return {
     server,
-    get isListening() {
+    get isListening(): boolean {
       return server.listening
     },
-    listen: ({ host, port }) =>
-      new Promise((resolve, reject) => {
-        server.once('error', reject)
-        server.listen({ host, port, backlog }, () => {
-          server.off('error', reject)
-          const address = server.address()
-          resolve(typeof address === 'object' && address !== null ? address.port : port)
-        })
-      }),
-    setCertificates(context) {
+    /** Resolves with the port. */
+    listen: (address: { readonly host: string; readonly port: number }) =>
+      listenOn(server, { ...address, backlog }),
+    /**
+     * If authorities or revocation list change, connections with a client certificate end after their response: TLS
+     * verifies only new ones.
+     */
+    setCertificates(context: SecureContextOptions): void {
       tlsServer?.setSecureContext(context)
       if (context.ca === currentContext?.ca && context.crl === currentContext?.crl) return
       currentContext = context
       connections.revokeCertificates()
     },
-    drain: () => connections.drain(),
-    stopAccepting() {
+    /** Makes the current or next response of each connection its last one. */
+    drain: (): void => connections.drain(),
+    /** Accepts no new connections and closes idle ones. Resolves when all connections are closed. */
+    stopAccepting(): Promise<void> {
       const closed = new Promise<void>((resolve) => {
         server.close(() => {
           connections.stopTimeoutChecks()
@@ -258,9 +243,9 @@ export function createListener(options: ListenerOptions, handler: ListenerHandle
       connections.closeAllIdle()
       return closed
     },
-    connectionCount: () => sockets.size,
-    isBusy: () => connections.isBusy,
-    destroyAll() {
+    connectionCount: (): number => sockets.size,
+    isBusy: (): boolean => connections.isBusy,
+    destroyAll(): void {
       connections.destroyAll()
       for (const socket of sockets) socket.destroy()
     },

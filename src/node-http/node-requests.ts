@@ -2,35 +2,27 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import {
   closeWithError,
-  type ConnectionFailure,
+  type ConnectionHandler,
   createParsedRequestHead,
-  type ErrorResponse,
   IncomingRequest,
   LingerSlots,
   malformed,
   type RequestConnection,
   RequestError,
   type RequestHead,
-  type RequestScheduler,
 } from '../http1/index.ts'
 import { type ConnectionAddresses, ownedBy, readConnectionAddresses } from '../lib/index.ts'
 import { NodeResponse } from './node-response.ts'
 
 /** Options and callbacks of the requests of a server. */
-export interface NodeRequestHandler {
-  readonly scheduler: RequestScheduler
+export interface NodeRequestHandler extends Pick<
+  ConnectionHandler,
+  'scheduler' | 'onConnectionError' | 'errorResponse'
+> {
   /** In milliseconds: how long a client may read nothing of a response. */
   readonly sendTimeoutMs: number
   /** Whether every response is the last one of its connection. */
   readonly isDraining: () => boolean
-  /** A request was refused, or its response was aborted; `cause` is for logs. */
-  readonly onConnectionError: (
-    reason: ConnectionFailure,
-    addresses: ConnectionAddresses,
-    cause?: string,
-  ) => void
-  /** The connection is closed without a response if undefined. */
-  readonly errorResponse: (error: RequestError) => ErrorResponse | undefined
 }
 
 /** Requests of a server of node:http, as the pipeline reads them: those of a connection one after the other. */
@@ -115,6 +107,22 @@ export function readNodeHead({
   if (httpVersion === '0.9') throw malformed('the head does not start with a request line')
   const headers = rawHeaders.map((text, index) => (index % 2 === 0 ? text.toLowerCase() : text))
   return createParsedRequestHead({ method, target: url, version: httpVersion }, headers)
+}
+
+/** Creates a request that another reader reads the body of, if it has one: `fail` is called with an error of a task. */
+export function requestWithoutBody(
+  head: RequestHead,
+  socket: Socket,
+  addresses: ConnectionAddresses,
+  fail: RequestConnection['fail'],
+): IncomingRequest {
+  return new IncomingRequest(head, performance.now(), {
+    socket,
+    addresses,
+    applyFlowControl: () => undefined,
+    destroy: () => socket.destroy(),
+    fail,
+  })
 }
 
 /** Reports and aborts a response of which the client reads nothing for that time. */

@@ -6,8 +6,7 @@ import type { openTraces as open } from './traces/traces.ts'
 export { createAdminServer, listen } from './health/admin-server.ts'
 export { exportReadiness, type Readiness, type ReadinessCheck, readReadiness } from './health/readiness.ts'
 export { type GatewayLog, type Logger, openLog } from './log/gateway-log.ts'
-export { createLogThrottle } from './log/log-throttle.ts'
-export type { DurationHistogram } from './metrics/duration-histogram.ts'
+export { createThrottledLog } from './log/throttled-log.ts'
 export { exportAudit, exportCertificate, exportIdentity, exportSinks } from './metrics/gauges.ts'
 export { createMetrics, type Metrics } from './metrics/metrics.ts'
 export { renderMetrics } from './metrics/render-metrics.ts'
@@ -19,8 +18,7 @@ export {
   createSyncObserver,
 } from './observers.ts'
 export type { SpanBounds } from './traces/otlp-exporter.ts'
-export type { RequestSpans } from './traces/request-spans.ts'
-export type { Traces } from './traces/traces.ts'
+export type { RequestSpans, Traces } from './traces/traces.ts'
 
 /** Opens traces. Their library is loaded when it is called: a gateway without traces needs none of it. */
 export const openTraces: typeof open = async (...options) =>

@@ -2,7 +2,7 @@ import type { AuditObserver, SinkObserver } from '../audit/index.ts'
 import { createReloadLog, type ReportReload } from '../lib/index.ts'
 import type { SyncObserver } from '../limits/index.ts'
 import type { Logger } from './log/gateway-log.ts'
-import { createLogThrottle } from './log/log-throttle.ts'
+import { createThrottledLog } from './log/throttled-log.ts'
 import type { Metrics } from './metrics/metrics.ts'
 import type { SpanObserver } from './traces/otlp-exporter.ts'
 
@@ -42,14 +42,12 @@ export function createSinkObserver(
   } = metrics
   for (const { name: sink } of sinks)
     for (const each of [delivered, failures, rejected]) each.inc({ sink }, 0)
-  const lines = createLogThrottle(maxLinesPerSecond)
+  const logThrottled = createThrottledLog(log, maxLinesPerSecond)
   return {
     delivered: (sink, records) => delivered.inc({ sink }, records),
     failed(sink, error) {
       failures.inc({ sink })
-      const suppressed = lines.take(sink)
-      if (suppressed !== undefined)
-        log.warn({ sink, error: String(error), suppressed }, 'audit delivery failed')
+      logThrottled('warn', sink, { sink, error: String(error) }, 'audit delivery failed')
     },
     cursorNotSaved: (sink, error) =>
       log.warn({ sink, error: String(error) }, 'audit sink position not saved'),

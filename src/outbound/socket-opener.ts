@@ -2,7 +2,7 @@ import { request } from 'node:http'
 import { type Socket, connect as connectTcp, isIP, type OnReadOpts } from 'node:net'
 import { connect as connectTls, type SecureContext, type TLSSocket } from 'node:tls'
 import type { OutboundTarget, Proxy, FindProxy } from './proxies.ts'
-import type { Followed, TlsMaterial } from '../lib/index.ts'
+import { type Followed, formatAuthority, type TlsMaterial } from '../lib/index.ts'
 
 /** Why no connection was established, for failures that have no code of Node. */
 type ConnectErrorCode =
@@ -37,7 +37,7 @@ function openTunnel(
   callback: (error: ConnectError | null) => void,
 ): void {
   const { host, port } = target
-  const authority = `${host.includes(':') ? `[${host}]` : host}:${port}`
+  const authority = formatAuthority(host, port)
   const fail = (code: ConstructorParameters<typeof ConnectError>[0], problem: string): void => {
     connection.destroy()
     callback(new ConnectError(code, `the proxy ${url.origin} ${problem}`))

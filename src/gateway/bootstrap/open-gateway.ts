@@ -12,7 +12,12 @@ import {
 } from '../observability/console-source.ts'
 import { createRefusalRecorder } from '../observability/refusal-recorder.ts'
 import { createReadinessChecks } from '../observability/gateway-readiness.ts'
-import { createRequestObserver, endSpans } from '../observability/request-observer.ts'
+import {
+  createMetricsSink,
+  createRequestObserver,
+  createShadowSink,
+  endSpans,
+} from '../observability/request-observer.ts'
 import { createLogSink } from '../observability/request-log-line.ts'
 import type { Scheme } from '../stages/receive.ts'
 import { createClientAddressReader, createForwardedCertificateReader } from '../trusted-proxies.ts'
@@ -73,9 +78,14 @@ export async function openGateway(
     metrics,
     log,
     refusals,
-    [createLogSink(gatewayLog), endSpans, ...(recorder ? [recorder.recordEnd] : [])],
+    [
+      createMetricsSink(metrics, settings.metrics?.namespaces),
+      createShadowSink(metrics, log),
+      createLogSink(gatewayLog),
+      ...(traces ? [endSpans] : []),
+      ...(recorder ? [recorder.recordEnd] : []),
+    ],
     traces,
-    settings.metrics?.namespaces,
   )
   const tokenSecret = await openTokenSecret(settings.audit.folder, listing?.tokenKeyFile)
   const pipeline: Pipeline = {

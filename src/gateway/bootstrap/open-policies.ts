@@ -1,5 +1,5 @@
 import type { AuditLog } from '../../audit/index.ts'
-import { createLogThrottle } from '../../observability/index.ts'
+import { createThrottledLog } from '../../observability/index.ts'
 import {
   combineSources,
   createSettingsVocabulary,
@@ -80,15 +80,11 @@ async function openSources(
 }
 
 function conditionReport(metrics: Bootstrap['metrics'], log: Bootstrap['log']): ReportConditionFailure {
-  const lines = createLogThrottle(1)
+  const logThrottled = createThrottledLog(log, 1)
   return ({ policy, rule, file, line }, effect, error) => {
     metrics.policy_condition_failures_total.inc({ effect })
-    const suppressed = lines.take(effect)
-    if (suppressed === undefined) return
-    log.warn(
-      { policy, rule, file, line, effect, error: describeConditionError(error), suppressed },
-      'policy condition failed',
-    )
+    const members = { policy, rule, file, line, effect, error: describeConditionError(error) }
+    logThrottled('warn', effect, members, 'policy condition failed')
   }
 }
 
@@ -96,16 +92,12 @@ function shadowReport(
   metrics: Bootstrap['metrics'],
   log: Bootstrap['log'],
 ): (difference: ShadowDifference) => void {
-  const lines = createLogThrottle(10)
+  const logThrottled = createThrottledLog(log, 10)
   return ({ request: { principal, permission, id }, live, candidate }) => {
     const change = candidate === undefined ? 'undecided' : live.allowed ? 'allow_to_deny' : 'deny_to_allow'
     metrics.policy_shadow_differences_total.inc({ operation: permission, change })
-    const suppressed = lines.take(change)
-    if (suppressed === undefined) return
     const rules = { rule: live.rule, candidateRule: candidate?.rule }
-    log.info(
-      { operation: permission, id, principal: principal.name, change, ...rules, suppressed },
-      'shadow decision differs',
-    )
+    const members = { operation: permission, id, principal: principal.name, change, ...rules }
+    logThrottled('info', change, members, 'shadow decision differs')
   }
 }

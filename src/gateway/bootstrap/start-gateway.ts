@@ -5,6 +5,7 @@ import {
   ClosingStack,
   createAddressMatcher,
   type FileFollower,
+  formatAuthority,
   listServerCertificateFiles,
   readServerCertificates,
   reloadFiles,
@@ -93,7 +94,7 @@ export async function startGateway({ settings, staticKey, tuning }: GatewayOptio
       return Promise.all([server.close(delayMs), passThrough?.close(delayMs)])
     })
     const { host, port } = listen
-    url = `${scheme}://${host.includes(':') ? `[${host}]` : host}:${await server.listen(host, port)}${basePath}`
+    url = `${scheme}://${formatAuthority(host, await server.listen(host, port))}${basePath}`
     const passThroughUrl = await passThrough?.listen()
     return { url, adminUrl, passThroughUrl, reload: reloadFiles, close: () => closers.close() }
   } catch (error) {

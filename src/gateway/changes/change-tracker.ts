@@ -13,7 +13,6 @@ import {
 } from '../../audit/index.ts'
 import { findOperation, type Permission } from '../../catalog-api/index.ts'
 import type { Logger, Metrics } from '../../observability/index.ts'
-import { memoize } from '../../lib/index.ts'
 import { createOutcomeResolver, type ResolutionTimes } from './outcome-resolver.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 
@@ -48,9 +47,6 @@ export async function startChangeTracker(options: ChangeTrackerOptions) {
   const known = new KnownVersions()
   const inDoubt = await readInDoubtChanges(folder, known)
   metrics.audit_in_doubt_changes(() => resolver.listInDoubtIntents().length)
-  const counter = memoize((operation: string, effect: string, result: string) =>
-    metrics.changes_total.labels(operation, effect, result),
-  )
   const resolver = createOutcomeResolver({
     audit,
     known,
@@ -64,7 +60,7 @@ export async function startChangeTracker(options: ChangeTrackerOptions) {
   for (const change of inDoubt) resolver.add(change)
 
   function count({ operation, effect }: IntentEntry, result: OutcomeEntry['result']): void {
-    if (effect !== 'read') counter(operation, effect, result).inc()
+    if (effect !== 'read') metrics.changes_total.labels(operation, effect, result).inc()
   }
 
   function resolveLater(entry: IntentEntry, receipt: Promise<IntentReference>): void {

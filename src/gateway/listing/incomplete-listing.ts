@@ -7,7 +7,7 @@ import {
   incompleteHeader,
 } from '../../catalog-api/index.ts'
 import type { SourceFailures } from './listing-page.ts'
-import { createLogThrottle, type Logger, type Metrics } from '../../observability/index.ts'
+import { createThrottledLog, type Logger, type Metrics } from '../../observability/index.ts'
 import { describeCause } from '../error-response.ts'
 
 /*
@@ -62,12 +62,10 @@ export type ListingObserver = ReturnType<typeof createListingObserver>
 export function createListingObserver(metrics: Metrics, log: Logger) {
   const createReport = (counter: Counter<'upstream'>, message: string) => {
     // By upstream: every listing may report the same.
-    const lines = createLogThrottle(1)
+    const logThrottled = createThrottledLog(log, 1)
     return (upstream: string, fields: object): void => {
       counter.inc({ upstream })
-      const suppressed = lines.take(upstream)
-      if (suppressed === undefined) return
-      log.warn({ upstream, ...fields, ...(suppressed > 0 && { suppressed }) }, message)
+      logThrottled('warn', upstream, { upstream, ...fields }, message)
     }
   }
   const reportMissing = createReport(metrics.incomplete_listings_total, 'incomplete listing')

@@ -11,8 +11,8 @@ import { describeRestriction, factsAvailableFor } from '../../policy/index.ts'
 import { DeniedError } from '../authorization/decisions.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import type { RequestSink } from './request-observer.ts'
-import { createParsedRequestHead, IncomingRequest } from '../../http1/index.ts'
-import { NodeResponse } from '../../node-http/index.ts'
+import { createParsedRequestHead } from '../../http1/index.ts'
+import { NodeResponse, requestWithoutBody } from '../../node-http/index.ts'
 import type { RequestHandler } from '../request-handler.ts'
 import { ownOperations } from '../upstream/own-client.ts'
 
@@ -139,13 +139,7 @@ export function createConsoleListing(
       'localhost',
       ...credential,
     ])
-    const request = new IncomingRequest(head, performance.now(), {
-      socket,
-      addresses,
-      applyFlowControl: () => undefined,
-      destroy: () => socket.destroy(),
-      fail: () => socket.destroy(),
-    })
+    const request = requestWithoutBody(head, socket, addresses, () => socket.destroy())
     onRequest(request, new NodeResponse(request, rawResponse))
   }
 }

@@ -1,192 +1,19 @@
+import type { Attributes } from '@opentelemetry/api'
 import type { IncomingRequest } from '../../http1/index.ts'
 import { type CatalogError, getNamespaceDepth, type RouteMatch } from '../../catalog-api/index.ts'
 import { otherNamespaces } from '../../config/index.ts'
-import { type ConnectionAddresses, memoize } from '../../lib/index.ts'
+import type { ConnectionAddresses } from '../../lib/index.ts'
 import type { ConnectionErrorReason } from '../../listener/index.ts'
-import {
-  createLogThrottle,
-  type DurationHistogram,
-  type Logger,
-  type Metrics,
-  type Traces,
-} from '../../observability/index.ts'
+import { createThrottledLog, type Logger, type Metrics, type Traces } from '../../observability/index.ts'
 import { qualifiedRuleName } from '../../policy/index.ts'
-import { CrossSiteError } from '../stages/authenticate.ts'
+import { isFailureStatus } from '../changes/outcome.ts'
 import type { ObservedResponse } from '../downstream.ts'
 import { isRestrictionRefusal } from '../restrictions/restricted-read.ts'
+import { CrossSiteError } from '../stages/authenticate.ts'
 import { stages, type Trace } from '../trace.ts'
 import type { RefusalRecorder } from './refusal-recorder.ts'
-import type { Attributes } from '@opentelemetry/api'
-import { isFailureStatus } from '../changes/outcome.ts'
 
-/** Receives the events of requests from the server. */
-export type RequestObserver = ReturnType<typeof createRequestObserver>
-
-/** By reason: connections without requests must not fill the disk with log lines. */
-const maxLinesPerSecond = 10
-
-/** Creates an observer that counts and logs every request, and records denials in the audit log. */
-export function createRequestObserver(
-  metrics: Metrics,
-  log: Logger,
-  refusals: RefusalRecorder,
-  sinks: readonly RequestSink[],
-  traces: Traces | undefined,
-  namespaces?: readonly string[],
-) {
-  const lines = createLogThrottle(maxLinesPerSecond)
-  const nameNamespace = createNamespaceLabeler(namespaces)
-  const counter = memoize((operation: string, status: string, decision: string, ...namespace: string[]) =>
-    metrics.requests_total.labels(operation, status, decision, ...namespace),
-  )
-  const countRefusal = memoize((stage: string, reason: string) =>
-    metrics.refusals_total.labels(stage, reason),
-  )
-  const requestTimer = memoize((operation: string) => metrics.request_duration_seconds.labels(operation))
-  const upstreamTimer = memoize((upstream: string, operation: string) =>
-    metrics.upstream_request_duration_seconds.labels(upstream, operation),
-  )
-  const observeRestriction = createRestrictionObserver(metrics, log)
-  const timeStages = createStageTimer(metrics.stage_duration_seconds)
-  let inProgress = 0
-  metrics.active_requests(() => inProgress)
-  return {
-    requestStarted(trace: Trace, request: IncomingRequest): void {
-      inProgress += 1
-      if (traces === undefined) return
-      trace.spans = traces.startRequest(request.headersByName(), trace.startedAt)
-      if (trace.spans.isSampled) trace.traceId = trace.spans.traceId
-      trace.spans.startStage(trace.stage, trace.startedAt)
-    },
-    requestEnded,
-    /** Called when a stage refuses the request. */
-    requestRefused(trace: Trace, error: CatalogError): void {
-      trace.refusal = error
-      countRefusal(trace.stage, error.reason).inc()
-      // The caller did nothing wrong, and is known.
-      if (error instanceof CrossSiteError) trace.progress = { ...trace.progress, principal: error.principal }
-      refusals.record(trace, error)
-    },
-    connectionRejected,
-    /** Called if active requests are aborted by a shutdown. */
-    requestsAborted: (): void => log.warn('drain timeout: active requests aborted'),
-  }
-
-  /** Called for bytes that are not a request, and for a connection that was closed without a response. */
-  function connectionRejected(
-    reason: ConnectionErrorReason,
-    addresses?: ConnectionAddresses,
-    cause?: string,
-  ): void {
-    countRefusal('receive', reason).inc()
-    const suppressed = lines.take(reason)
-    if (suppressed === undefined) return
-    log[reason === 'internal_error' ? 'error' : 'info'](
-      {
-        stage: 'receive',
-        reason,
-        client: addresses?.client,
-        ...(addresses && addresses.peer !== addresses.client && { peer: addresses.peer }),
-        ...(cause !== undefined && { cause }),
-        ...(suppressed > 0 && { suppressed }),
-      },
-      'connection refused',
-    )
-  }
-
-  /** Called when the response is complete or aborted: updates metrics and writes the log line. */
-  function requestEnded(trace: Trace, response: ObservedResponse): void {
-    const now = performance.now()
-    inProgress -= 1
-    const { passThrough } = trace
-    const operation =
-      trace.progress.route?.operation.name ?? trace.document ?? (passThrough ? 'PassThrough' : 'unknown')
-    const { refusal } = trace
-    const isAllowed = passThrough?.isAllowed ?? (trace.progress.allowedBy ? true : undefined)
-    const isDenied = passThrough?.isAllowed === false || trace.denial !== undefined
-    const decision = isAllowed === true ? 'allow' : isDenied ? 'deny' : 'none'
-    const status = response.hasHead ? response.status : 499
-    const namespace = nameNamespace === undefined ? [] : [nameNamespace(trace.progress.route)]
-    counter(operation, String(status), decision, ...namespace).inc()
-    observeRestriction(trace, namespace)
-    requestTimer(operation).observe((now - trace.startedAt) / 1000, trace.traceId)
-    if (trace.upstream !== undefined && !Number.isNaN(trace.sentAt)) {
-      const seconds = (now - trace.sentAt) / 1000
-      upstreamTimer(trace.upstream, operation).observe(seconds, trace.traceId)
-    }
-    trace.endStage(now)
-    timeStages(trace)
-    const end: RequestEnd = { operation, status, decision, refusal, endedAt: now }
-    for (const sink of sinks) sink(trace, response, end)
-  }
-}
-
-/** Creates a function that records the stage durations of a completed request. */
-function createStageTimer(histogram: DurationHistogram): (trace: Trace) => void {
-  // Looked up once: this runs for every request.
-  const series = stages.map((stage) => histogram.labels(stage))
-  return ({ stageMs }) => {
-    for (let index = 0; index < series.length; index += 1) {
-      const ms = stageMs[index] ?? NaN
-      if (!Number.isNaN(ms)) series[index]?.observe(ms / 1000)
-    }
-  }
-}
-
-/**
- * Namespaces outside of the configured list are `other`, so that callers cannot create series. Undefined without a
- * list.
- */
-function createNamespaceLabeler(
-  names: readonly string[] | undefined,
-): ((route: RouteMatch | undefined) => string) | undefined {
-  if (names === undefined) return undefined
-  const known = new Set(names)
-  return (route) => {
-    if (route === undefined) return otherNamespaces
-    const { operation, id } = route
-    // The id of a table in the root namespace begins with the name of the table.
-    const first = getNamespaceDepth(operation.object, id) > 0 ? id[0] : undefined
-    return first !== undefined && known.has(first) ? first : otherNamespaces
-  }
-}
-
-/** Creates a function that counts a request that restrictions, or those of shadow policies, apply to. */
-function createRestrictionObserver(
-  metrics: Metrics,
-  log: Logger,
-): (trace: Trace, namespace: readonly string[]) => void {
-  const lines = createLogThrottle(maxLinesPerSecond)
-  const counter = memoize((operation: string, result: string, ...namespace: string[]) =>
-    metrics.restricted_reads_total.labels(operation, result, ...namespace),
-  )
-
-  function reportShadow({ progress: { route, principal, triedRestriction } }: Trace): void {
-    if (route === undefined || triedRestriction === undefined) return
-    const { restriction, result, error } = triedRestriction
-    const operation = route.operation.name
-    metrics.policy_shadow_restrictions_total.inc({ operation, result })
-    const suppressed = lines.take(result)
-    if (suppressed === undefined) return
-    const candidateRules = restriction.parts.map(({ rule }) => qualifiedRuleName(rule))
-    const common = { operation, id: route.id, principal: principal?.name, result }
-    log.info({ ...common, candidateRules, error: error?.message, suppressed }, 'shadow restriction differs')
-  }
-
-  return (trace, namespace) => {
-    const { route, headPermit, upstream } = trace.progress
-    const { refusal } = trace
-    if (route !== undefined && route.operation.effect === 'read' && headPermit?.restriction !== undefined) {
-      const isRefused = refusal !== undefined && isRestrictionRefusal(refusal.reason)
-      // A request that was placed was restricted.
-      const result = isRefused ? refusal.reason : upstream && 'restricted'
-      if (result !== undefined) counter(route.operation.name, result, ...namespace).inc()
-    }
-    reportShadow(trace)
-  }
-}
-
-/** The end of a request, for its log line, metrics, spans and the console. */
+/** The end of a request. */
 export interface RequestEnd {
   /** Name of the operation or document, or `unknown`. */
   readonly operation: string
@@ -199,8 +26,132 @@ export interface RequestEnd {
   readonly endedAt: number
 }
 
-/** Receives the end of each request. */
+/** Receives the end of each request: metrics, log line, spans, console. */
 export type RequestSink = (trace: Trace, response: ObservedResponse, end: RequestEnd) => void
+
+/** Receives the events of requests from the server. */
+export type RequestObserver = ReturnType<typeof createRequestObserver>
+
+/** By reason: connections without requests must not fill the disk with log lines. */
+const maxLinesPerSecond = 10
+
+/** Creates an observer that records denials in the audit log, and tells the sinks of the end of every request. */
+export function createRequestObserver(
+  metrics: Metrics,
+  log: Logger,
+  refusals: RefusalRecorder,
+  sinks: readonly RequestSink[],
+  traces: Traces | undefined,
+) {
+  const logThrottled = createThrottledLog(log, maxLinesPerSecond)
+  let inProgress = 0
+  metrics.active_requests(() => inProgress)
+  return {
+    requestStarted(trace: Trace, request: IncomingRequest): void {
+      inProgress += 1
+      if (traces === undefined) return
+      trace.spans = traces.startRequest(request.headersByName(), trace.startedAt)
+      if (trace.spans.isSampled) trace.traceId = trace.spans.traceId
+      trace.spans.startStage(trace.stage, trace.startedAt)
+    },
+    /** Called when the response is complete or aborted. */
+    requestEnded(trace: Trace, response: ObservedResponse): void {
+      inProgress -= 1
+      const end = describeEnd(trace, response, performance.now())
+      trace.endStage(end.endedAt)
+      for (const sink of sinks) sink(trace, response, end)
+    },
+    /** Called when a stage refuses the request. */
+    requestRefused(trace: Trace, error: CatalogError): void {
+      trace.refusal = error
+      metrics.refusals_total.labels(trace.stage, error.reason).inc()
+      // The caller did nothing wrong, and is known.
+      if (error instanceof CrossSiteError) trace.progress = { ...trace.progress, principal: error.principal }
+      refusals.record(trace, error)
+    },
+    /** Called for bytes that are not a request, and for a connection that was closed without a response. */
+    connectionRejected(reason: ConnectionErrorReason, addresses?: ConnectionAddresses, cause?: string): void {
+      metrics.refusals_total.labels('receive', reason).inc()
+      const { client, peer } = addresses ?? {}
+      const members = { stage: 'receive', reason, client, peer: peer === client ? undefined : peer, cause }
+      logThrottled(reason === 'internal_error' ? 'error' : 'info', reason, members, 'connection refused')
+    },
+    /** Called if active requests are aborted by a shutdown. */
+    requestsAborted: (): void => log.warn('drain timeout: active requests aborted'),
+  }
+}
+
+function describeEnd(trace: Trace, response: ObservedResponse, endedAt: number): RequestEnd {
+  const { passThrough, progress, refusal } = trace
+  const isAllowed = passThrough?.isAllowed ?? (progress.allowedBy ? true : undefined)
+  const isDenied = passThrough?.isAllowed === false || trace.denial !== undefined
+  return {
+    operation: progress.route?.operation.name ?? trace.document ?? (passThrough ? 'PassThrough' : 'unknown'),
+    status: response.hasHead ? response.status : 499,
+    decision: isAllowed === true ? 'allow' : isDenied ? 'deny' : 'none',
+    refusal,
+    endedAt,
+  }
+}
+
+/** Creates the sink that counts and times requests. */
+export function createMetricsSink(metrics: Metrics, namespaces: readonly string[] | undefined): RequestSink {
+  const labelNamespace = createNamespaceLabeler(namespaces)
+  const { requests_total, request_duration_seconds, upstream_request_duration_seconds } = metrics
+  const ofStages = stages.map((stage) => metrics.stage_duration_seconds.labels(stage))
+  return (trace, _response, { operation, status, decision, refusal, endedAt }) => {
+    const { startedAt, sentAt, stageMs, traceId } = trace
+    const { route, headPermit, upstream } = trace.progress
+    const namespace = labelNamespace(route)
+    requests_total.labels(operation, String(status), decision, ...namespace).inc()
+    request_duration_seconds.labels(operation).observe((endedAt - startedAt) / 1000, traceId)
+    if (upstream !== undefined && !Number.isNaN(sentAt)) {
+      const series = upstream_request_duration_seconds.labels(upstream.name, operation)
+      series.observe((endedAt - sentAt) / 1000, traceId)
+    }
+    for (let index = 0; index < ofStages.length; index += 1) {
+      const ms = stageMs[index] ?? NaN
+      if (!Number.isNaN(ms)) ofStages[index]?.observe(ms / 1000)
+    }
+    if (route?.operation.effect !== 'read' || headPermit?.restriction === undefined) return
+    const isRefused = refusal !== undefined && isRestrictionRefusal(refusal.reason)
+    // A request that was placed was restricted.
+    const result = isRefused ? refusal.reason : upstream && 'restricted'
+    if (result !== undefined) metrics.restricted_reads_total.labels(operation, result, ...namespace).inc()
+  }
+}
+
+/**
+ * Namespaces outside of the configured list are `other`, so that callers cannot create series. No label without a list.
+ */
+function createNamespaceLabeler(
+  names: readonly string[] | undefined,
+): (route: RouteMatch | undefined) => readonly string[] {
+  const none: readonly string[] = []
+  const other = [otherNamespaces]
+  if (names === undefined) return () => none
+  const known = new Map(names.map((name) => [name, [name]]))
+  return (route) => {
+    // The id of a table in the root namespace begins with the name of the table.
+    const isWithin = route !== undefined && getNamespaceDepth(route.operation.object, route.id) > 0
+    return (isWithin && known.get(route.id[0] ?? '')) || other
+  }
+}
+
+/** Creates the sink that counts and logs requests that shadow policies would restrict otherwise. */
+export function createShadowSink(metrics: Metrics, log: Logger): RequestSink {
+  const logThrottled = createThrottledLog(log, maxLinesPerSecond)
+  return ({ progress: { route, principal, triedRestriction } }) => {
+    if (route === undefined || triedRestriction === undefined) return
+    const { restriction, result, error } = triedRestriction
+    const operation = route.operation.name
+    metrics.policy_shadow_restrictions_total.inc({ operation, result })
+    const candidateRules = restriction.parts.map(({ rule }) => qualifiedRuleName(rule))
+    const common = { operation, id: route.id, principal: principal?.name, result }
+    const members = { ...common, candidateRules, error: error?.message }
+    logThrottled('info', result, members, 'shadow restriction differs')
+  }
+}
 
 /** Ends the spans of a request, if traces are on. */
 export const endSpans: RequestSink = (trace, _response, end) => {
@@ -215,7 +166,8 @@ export const endSpans: RequestSink = (trace, _response, end) => {
 }
 
 /**
- * Creates the attributes of the request span: with the principal, and without its address, the object and credentials. Names follow the HTTP semantic conventions of OpenTelemetry, if there is one.
+ * Creates the attributes of the request span: with the principal, and without its address, the object and credentials. Names
+ * follow the HTTP semantic conventions of OpenTelemetry, if there is one.
  */
 function createSpanAttributes(
   trace: Trace,

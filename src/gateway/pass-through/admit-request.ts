@@ -59,35 +59,36 @@ export async function openRoute(
   }
 }
 
-/** A request that its route allows, within its limits, and that is in the audit log if it may change something. */
-export interface AdmittedRequest {
-  readonly head: ReceivedHead
-  readonly route: PassThroughRoute
-  readonly upstreamPath: string
+/** A request from its head to the end of its response or WebSocket connection. Admission adds where it goes. */
+export interface ProxiedRequest {
+  readonly trace: Trace
   readonly isUpgrade: boolean
+  /** Aborted at that end, or with the error that ends it. */
+  readonly end: AbortController
+  route?: PassThroughRoute
+  upstreamPath?: string
 }
 
 /**
  * Passes a request through the stages of the pipeline that know nothing of the catalog, with the rule of its route instead
- * of policies. Holds a part of the capacity of the route until `end` is aborted, and aborts it if the rule does not allow
- * the caller any more. Rejects with CatalogError for each refusal.
+ * of policies. It holds a part of the capacity of the route until its end, and is ended if the rule does not allow the caller
+ * any more. Rejects with CatalogError for each refusal.
  */
 export async function admitRequest(
   received: Received,
-  isUpgrade: boolean,
-  trace: Trace,
-  end: AbortController,
+  proxied: ProxiedRequest,
   routes: readonly PassThroughRoute[],
   options: AdmitOptions,
-): Promise<AdmittedRequest> {
+): Promise<void> {
   const { head } = received
+  const { trace, isUpgrade, end } = proxied
   // The router of Fastify decodes targets.
   const route = routes.find(({ settings }) => isBelowPrefix(head.target, settings.prefix))
   if (route === undefined) throw refusal('unknown_route', 'unknown route')
   const { settings, capacity } = route
   const rule = (trace.passThrough = { prefix: settings.prefix, isAllowed: undefined as boolean | undefined })
   assertMethod(head, isUpgrade, settings)
-  const admitted = { head, route, isUpgrade, upstreamPath: toUpstreamPath(head.target, route.paths) }
+  const upstreamPath = toUpstreamPath(head.target, route.paths)
   const principal = await identify(received, trace, settings, options)
   rule.isAllowed = principal === undefined || allows(settings, principal)
   if (!rule.isAllowed) throw notAllowedError(settings)
@@ -95,17 +96,25 @@ export async function admitRequest(
   options.shedding.admitDocument()
   const holder = principal ? getPrincipalKey(principal) : `address ${getAddressKey(head.client)}`
   const mayChange = isUpgrade || !safeMethods.has(head.method)
-  if (mayChange) takeChange(admitted, holder, principal === undefined)
+  if (mayChange) takeChange(route, upstreamPath, holder, principal === undefined)
   if (end.signal.aborted)
     throw new ClientDisconnected('the client closed the connection before it was admitted')
   if (!capacity.take(holder))
     throw new Overloaded('this caller has its share of the requests of this route at a time')
   end.signal.addEventListener('abort', () => capacity.release(holder))
   trace.enter('audit', received)
-  if (mayChange) await recordChange(admitted, principal, options.auditLog)
-  if (principal !== undefined) void watchCaller(admitted, holder, end, options)
+  if (mayChange) {
+    const { requestId: request, method, client, peer } = head
+    const upgrade = isUpgrade ? ('websocket' as const) : undefined
+    const entry = { request, prefix: settings.prefix, method, path: upstreamPath, upgrade }
+    const { mode } = options.auditLog
+    const caller = { principal, client, peer }
+    const written = options.auditLog.recordPassThrough({ ...entry, ...caller }, mode !== 'besteffort')
+    await awaitAuditRecord(written, mode, 'the request was not forwarded')
+  }
+  if (principal !== undefined) void watchCaller(head, settings, holder, end, options)
   trace.enter('send', received)
-  return admitted
+  Object.assign(proxied, { route, upstreamPath })
 }
 
 /** Undefined if the route is for anyone: a credential is not looked at. */
@@ -155,45 +164,35 @@ function assertMethod(
 const bytesPerChange = 1024
 
 /** Throws LimitExceeded (429): a change that is not recorded must not be forwarded. */
-function takeChange({ route, upstreamPath }: AdmittedRequest, holder: string, isStranger: boolean): void {
+function takeChange(
+  { settings, changes, changesOfStrangers }: PassThroughRoute,
+  upstreamPath: string,
+  holder: string,
+  isStranger: boolean,
+): void {
   const now = performance.now()
   const tokens = Math.ceil(upstreamPath.length / bytesPerChange)
-  const waitForAll = isStranger ? route.changesOfStrangers.waitMs('', tokens, now) : 0
-  const waitMs = Math.max(route.changes.waitMs(holder, tokens, now), waitForAll)
+  const waitForAll = isStranger ? changesOfStrangers.waitMs('', tokens, now) : 0
+  const waitMs = Math.max(changes.waitMs(holder, tokens, now), waitForAll)
   if (waitMs > 0) {
-    const message = `the limit of the route ${route.settings.prefix} on recorded requests is exceeded`
+    const message = `the limit of the route ${settings.prefix} on recorded requests is exceeded`
     throw new LimitExceeded('rate_limited', message, waitMs)
   }
-  route.changes.take(holder, tokens, now)
-  if (isStranger) route.changesOfStrangers.take('', tokens, now)
-}
-
-/** Records a change before it is forwarded. Rejects with ServiceUnavailable (503) if the log must have it and cannot. */
-async function recordChange(
-  { head, route, upstreamPath, isUpgrade }: AdmittedRequest,
-  principal: Principal | undefined,
-  auditLog: AuditLog,
-): Promise<void> {
-  const { mode } = auditLog
-  const { requestId: request, method, client, peer } = head
-  const { prefix } = route.settings
-  const upgrade = isUpgrade ? ('websocket' as const) : undefined
-  const entry = { request, prefix, method, path: upstreamPath, upgrade, principal, client, peer }
-  const written = auditLog.recordPassThrough(entry, mode !== 'besteffort')
-  await awaitAuditRecord(written, mode, 'the request was not forwarded')
+  changes.take(holder, tokens, now)
+  if (isStranger) changesOfStrangers.take('', tokens, now)
 }
 
 /** Decides again about the caller of an upload, a stream or a WebSocket connection while it lasts. */
 async function watchCaller(
-  { head, route }: AdmittedRequest,
+  { credentials }: ReceivedHead,
+  settings: PassThroughRouteSettings,
   holder: string,
   end: AbortController,
   { authenticator }: AuthenticateOptions,
 ): Promise<void> {
   async function decideAgain(): Promise<void> {
-    const principal = await authenticator.authenticate(head.credentials)
-    if (getPrincipalKey(principal) !== holder || !allows(route.settings, principal))
-      throw notAllowedError(route.settings)
+    const principal = await authenticator.authenticate(credentials)
+    if (getPrincipalKey(principal) !== holder || !allows(settings, principal)) throw notAllowedError(settings)
   }
   for (;;) {
     try {

@@ -27,9 +27,7 @@ export function createPassThroughPaths(
 
 /** Whether a request target (origin form) is at or below the prefix. */
 export function isBelowPrefix(target: string, prefix: string): boolean {
-  return (
-    target.startsWith(prefix) && (target.length === prefix.length || /[/?]/.test(target[prefix.length] ?? ''))
-  )
+  return target.startsWith(prefix) && /^(?:[/?]|$)/.test(target.slice(prefix.length))
 }
 
 /**

@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { Socket } from 'node:net'
@@ -7,13 +6,14 @@ import { Server as TlsServer, type SecureContextOptions } from 'node:tls'
 import httpProxy from '@fastify/http-proxy'
 import fastify, { type FastifyInstance } from 'fastify'
 import { refusal } from '../../catalog-api/index.ts'
+import { formatAuthority, listenOn } from '../../lib/index.ts'
 import { type GatewaySettings, webSocketMethod } from '../../config/index.ts'
 import type { Outbound } from '../../outbound/index.ts'
 import type { ListenerOptions } from '../../listener/index.ts'
 import { clientBounds, maxHeadBytes, passThroughBounds } from '../bounds.ts'
 import type { RequestObserver } from '../observability/request-observer.ts'
 import { openRoute, type AdmitOptions, type PassThroughRoute } from './admit-request.ts'
-import { isWebSocket, ProxiedRequests } from './proxied-requests.ts'
+import { createProxiedRequests, isWebSocket, type ProxiedRequests } from './proxied-requests.ts'
 import { createTunnelOptions } from './web-socket-tunnel.ts'
 
 /** One caller can hold only a part of the capacity with bodies that never end. */
@@ -32,7 +32,7 @@ export async function openPassThrough(
 ) {
   const catalogs = upstreams.map(({ url }) => new URL(url))
   const routes = await Promise.all(passThrough.routes.map((each) => openRoute(each, catalogs, outbound)))
-  const requests = new ProxiedRequests(observer, routes, pipeline)
+  const requests = createProxiedRequests(observer, routes, pipeline)
   const server = createNodeServer(timeouts.keepAliveTimeoutMs, tls)
   const sockets = new Set<Socket>()
   server.on(tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
@@ -71,11 +71,9 @@ export async function openPassThrough(
     /** Resolves with the URL when requests are accepted. */
     async listen(): Promise<string> {
       const { host } = listen
-      server.listen({ host, port: passThrough.port })
-      await once(server, 'listening')
-      const address = server.on('error', () => undefined).address()
-      const port = typeof address === 'object' && address !== null ? address.port : passThrough.port
-      return `${tls === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`
+      const port = await listenOn(server, { host, port: passThrough.port })
+      server.on('error', () => undefined)
+      return `${tls === undefined ? 'http' : 'https'}://${formatAuthority(host, port)}`
     },
     /** After the delay, stops accepting requests, drains active ones, and aborts those that exceed the grace period. */
     async close(delayMs: number): Promise<void> {

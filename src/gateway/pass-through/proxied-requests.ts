@@ -3,9 +3,9 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { CatalogError, refusal, requestIdHeader } from '../../catalog-api/index.ts'
-import { IncomingRequest, RequestError } from '../../http1/index.ts'
+import { type IncomingRequest, RequestError } from '../../http1/index.ts'
 import { ownedBy, readConnectionAddresses } from '../../lib/index.ts'
-import { ByteCount, limitSending, readNodeHead } from '../../node-http/index.ts'
+import { ByteCount, limitSending, readNodeHead, requestWithoutBody } from '../../node-http/index.ts'
 import { clientBounds } from '../bounds.ts'
 import { ClientDisconnected } from '../downstream.ts'
 import { toCatalogError } from '../error-response.ts'
@@ -13,21 +13,12 @@ import type { RequestObserver } from '../observability/request-observer.ts'
 import { receive } from '../stages/receive.ts'
 import { Trace } from '../trace.ts'
 import {
-  admitRequest,
   type AdmitOptions,
-  type AdmittedRequest,
+  admitRequest,
   type PassThroughRoute,
+  type ProxiedRequest,
 } from './admit-request.ts'
 import { keepRequestHeaders, keepResponseHeaders } from './forwarded.ts'
-
-/** A request from its head to the end of its response or WebSocket connection. */
-interface ProxiedRequest {
-  readonly trace: Trace
-  /** Aborted at that end, or with the error that ends it. */
-  readonly end: AbortController
-  /** Undefined before. */
-  admitted: AdmittedRequest | undefined
-}
 
 /** Whether a request asks for a WebSocket connection (RFC 6455, section 4.1). Other upgrades are ignored (RFC 9110, 7.8). */
 export function isWebSocket({ method, headers }: IncomingMessage): boolean {
@@ -35,125 +26,109 @@ export function isWebSocket({ method, headers }: IncomingMessage): boolean {
 }
 
 /** The requests of the pass-through port, observed and refused like those of the catalog. */
-export class ProxiedRequests {
-  readonly #observer: RequestObserver
-  readonly #routes: readonly PassThroughRoute[]
-  readonly #options: AdmitOptions
-  readonly #started = new WeakMap<object, ProxiedRequest>()
+export type ProxiedRequests = ReturnType<typeof createProxiedRequests>
 
-  constructor(observer: RequestObserver, routes: readonly PassThroughRoute[], options: AdmitOptions) {
-    this.#observer = observer
-    this.#routes = routes
-    this.#options = options
-  }
+export function createProxiedRequests(
+  observer: RequestObserver,
+  routes: readonly PassThroughRoute[],
+  options: AdmitOptions,
+) {
+  const started = new WeakMap<IncomingMessage, ProxiedRequest>()
 
-  /** Rejects with CatalogError unless the request may be forwarded. */
-  async admit({ raw }: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const request = this.#read(raw)
-    const trace = new Trace(request)
-    void reply.header(requestIdHeader, trace.requestId)
-    this.#observer.requestStarted(trace, request)
-    const { sendTimeoutMs } = clientBounds
-    limitSending(reply.raw, request, sendTimeoutMs, this.#observer.connectionRejected, () =>
-      request.destroy(),
-    )
-    const end = new AbortController()
-    const started: ProxiedRequest = { trace, end, admitted: undefined }
-    this.#started.set(raw, started)
-    this.#observe(reply, request, started, isWebSocket(raw))
-    const received = trace.enter('match', receive(request, this.#options, trace.requestId))
-    started.admitted = await admitRequest(received, isWebSocket(raw), trace, end, this.#routes, this.#options)
-    // The plugin reads it.
-    raw.url = received.head.target
-  }
-
-  /** Sends the response to a request that failed. */
-  readonly refuse = (cause: unknown, { raw }: FastifyRequest, reply: FastifyReply): void => {
-    if (reply.raw.destroyed) {
-      reply.hijack()
-      return
-    }
-    const started = this.#started.get(raw)
-    const error = toPassThroughError(cause)
-    const requestId = started?.trace.requestId ?? randomUUID()
-    if (started) this.#observer.requestRefused(started.trace, error)
-    else
-      this.#observer.connectionRejected(
-        'malformed_request',
-        readConnectionAddresses(raw.socket),
-        error.message,
-      )
-    // Neither the rest of an upload nor another protocol is read.
-    if (!raw.complete || raw.headers.upgrade !== undefined) void reply.header('connection', 'close')
-    void reply
-      .code(error.status)
-      .headers({ 'content-type': 'application/json', [requestIdHeader]: requestId, ...error.headers })
-      // Fastify adds a charset to text.
-      .send(Buffer.from(JSON.stringify(error.toResponse(requestId))))
+  function findAdmitted(route: PassThroughRoute, raw: IncomingMessage): ProxiedRequest {
+    const proxied = started.get(raw)
+    if (proxied?.route !== route) throw new Error('the request was not admitted')
+    return proxied
   }
 
   /** The headers of an admitted request that its upstream gets. */
-  headersFor(route: PassThroughRoute, raw: IncomingMessage): IncomingHttpHeaders {
-    const { head } = this.#find(route, raw).admitted
-    return { ...keepRequestHeaders(raw.headers), [requestIdHeader]: head.requestId }
+  function headersFor(route: PassThroughRoute, raw: IncomingMessage): IncomingHttpHeaders {
+    const { trace } = findAdmitted(route, raw)
+    return { ...keepRequestHeaders(raw.headers), [requestIdHeader]: trace.requestId }
   }
 
-  /** Redirects are not followed, nothing is sent again, and a client that leaves aborts its request. */
-  async forward(
-    route: PassThroughRoute,
-    { raw, body }: FastifyRequest,
-    reply: FastifyReply,
-  ): Promise<FastifyReply> {
-    const { admitted, end } = this.#find(route, raw)
-    // One without `connection: upgrade`.
-    if (admitted.isUpgrade) throw refusal('upgrade_not_allowed', 'malformed WebSocket handshake')
-    const { method, target } = admitted.head
-    const response = await route.pool
-      .request({
-        method,
-        path: admitted.upstreamPath + (/\?.*/.exec(target)?.[0] ?? ''),
-        headers: this.headersFor(route, raw),
-        body: body instanceof Readable ? body : null,
-        signal: end.signal,
-      })
-      .catch(failUpstream)
-    const { href } = new URL(admitted.upstreamPath, route.origin)
-    void reply
-      .code(response.statusCode)
-      .headers(keepResponseHeaders(response.headers, route.paths, href))
-      .send(response.body)
-    // Events may come late.
-    reply.raw.flushHeaders()
-    return reply
-  }
+  return {
+    headersFor,
 
-  #find(route: PassThroughRoute, raw: IncomingMessage) {
-    const { admitted, end } = this.#started.get(raw) ?? {}
-    if (admitted?.route !== route || end === undefined) throw new Error('the request was not admitted')
-    return { admitted, end }
-  }
-
-  #read(raw: IncomingMessage): IncomingRequest {
-    const { socket } = raw
-    const addresses = readConnectionAddresses(socket)
-    return new IncomingRequest(readNodeHead(raw), performance.now(), {
-      socket,
-      addresses,
-      applyFlowControl: () => undefined,
-      destroy: () => socket.destroy(),
-      fail: (error) => {
+    /** Rejects with CatalogError unless the request may be forwarded. */
+    async admit({ raw }: FastifyRequest, reply: FastifyReply): Promise<void> {
+      const { socket } = raw
+      const addresses = readConnectionAddresses(socket)
+      const request = requestWithoutBody(readNodeHead(raw), socket, addresses, (error) => {
         socket.destroy()
-        this.#observer.connectionRejected('internal_error', addresses, error.stack)
-      },
-    })
+        observer.connectionRejected('internal_error', addresses, error.stack)
+      })
+      const trace = new Trace(request)
+      void reply.header(requestIdHeader, trace.requestId)
+      observer.requestStarted(trace, request)
+      limitSending(reply.raw, request, clientBounds.sendTimeoutMs, observer.connectionRejected, () =>
+        request.destroy(),
+      )
+      const proxied: ProxiedRequest = { trace, isUpgrade: isWebSocket(raw), end: new AbortController() }
+      started.set(raw, proxied)
+      observe(reply, request, proxied)
+      const received = trace.enter('match', receive(request, options, trace.requestId))
+      await admitRequest(received, proxied, routes, options)
+      // The plugin reads it.
+      raw.url = received.head.target
+    },
+
+    /** Sends the response to a request that failed. */
+    refuse(cause: unknown, { raw }: FastifyRequest, reply: FastifyReply): void {
+      if (reply.raw.destroyed) {
+        reply.hijack()
+        return
+      }
+      const { trace } = started.get(raw) ?? {}
+      const error = toPassThroughError(cause)
+      const requestId = trace?.requestId ?? randomUUID()
+      if (trace !== undefined) observer.requestRefused(trace, error)
+      else
+        observer.connectionRejected('malformed_request', readConnectionAddresses(raw.socket), error.message)
+      // Neither the rest of an upload nor another protocol is read.
+      if (!raw.complete || raw.headers.upgrade !== undefined) void reply.header('connection', 'close')
+      void reply
+        .code(error.status)
+        .headers({ 'content-type': 'application/json', [requestIdHeader]: requestId, ...error.headers })
+        // Fastify adds a charset to text.
+        .send(Buffer.from(JSON.stringify(error.toResponse(requestId))))
+    },
+
+    /** Redirects are not followed, nothing is sent again, and a client that leaves aborts its request. */
+    async forward(
+      route: PassThroughRoute,
+      { raw, body }: FastifyRequest,
+      reply: FastifyReply,
+    ): Promise<FastifyReply> {
+      const { isUpgrade, end, upstreamPath = '' } = findAdmitted(route, raw)
+      // One without `connection: upgrade`.
+      if (isUpgrade) throw refusal('upgrade_not_allowed', 'malformed WebSocket handshake')
+      const { method = '', url = '' } = raw
+      const response = await route.pool
+        .request({
+          method,
+          path: upstreamPath + (/\?.*/.exec(url)?.[0] ?? ''),
+          headers: headersFor(route, raw),
+          body: body instanceof Readable ? body : null,
+          signal: end.signal,
+        })
+        .catch(failUpstream)
+      const { href } = new URL(upstreamPath, route.origin)
+      void reply
+        .code(response.statusCode)
+        .headers(keepResponseHeaders(response.headers, route.paths, href))
+        .send(response.body)
+      // Events may come late.
+      reply.raw.flushHeaders()
+      return reply
+    },
   }
 
   /** Reports the end of the response, or that of the connection if it serves WebSocket. */
-  #observe(
+  function observe(
     reply: FastifyReply,
     request: IncomingRequest,
-    { trace, end }: ProxiedRequest,
-    isUpgrade: boolean,
+    { trace, end, isUpgrade }: ProxiedRequest,
   ): void {
     const { socket } = request
     const { raw: response } = reply
@@ -161,7 +136,7 @@ export class ProxiedRequests {
     const onEnd = ownedBy(request, () => {
       end.abort(new ClientDisconnected('the client closed the connection'))
       const isTunnel = isUpgrade && reply.sent && !response.headersSent
-      this.#observer.requestEnded(trace, {
+      observer.requestEnded(trace, {
         status: isTunnel ? 101 : response.statusCode,
         hasHead: isTunnel || response.headersSent,
         isComplete: isTunnel || response.writableFinished,

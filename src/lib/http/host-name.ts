@@ -16,3 +16,8 @@ export function parseHostName(header: string): string {
 
 /** A DNS name in lower case. */
 export const hostNamePattern = /^[a-z0-9][a-z0-9-]{0,62}(\.[a-z0-9][a-z0-9-]{0,62})*$/
+
+/** Formats a host, which may be an IPv6 address, with its port. */
+export function formatAuthority(host: string, port: number): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`
+}

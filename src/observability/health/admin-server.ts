@@ -3,7 +3,7 @@ import fastify, { type FastifyInstance } from 'fastify'
 import type { Registry } from 'prom-client'
 import { renderMetrics } from '../metrics/render-metrics.ts'
 import type { Readiness } from './readiness.ts'
-import { parseHostName } from '../../lib/index.ts'
+import { formatAuthority, parseHostName } from '../../lib/index.ts'
 
 interface AdminAccess {
   /** Listen address. */
@@ -69,7 +69,7 @@ export async function listen(
   await server.listen({ host, port })
   const address = server.server.address()
   const bound = typeof address === 'object' && address !== null ? address.port : port
-  return `http://${host.includes(':') ? `[${host}]` : host}:${bound}`
+  return `http://${formatAuthority(host, bound)}`
 }
 
 /**

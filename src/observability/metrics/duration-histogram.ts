@@ -1,4 +1,4 @@
-import type { Registry } from 'prom-client'
+import { memoize } from '../../lib/index.ts'
 
 /** The part of a metric that a registry uses. */
 export interface MetricSource {
@@ -15,76 +15,47 @@ declare module 'prom-client' {
   }
 }
 
-interface DurationHistogramOptions<Label extends string> {
+interface DurationHistogramOptions {
   readonly name: string
   readonly help: string
-  readonly labelNames: readonly Label[]
+  readonly labelNames: readonly string[]
   /** Upper bounds in seconds, ascending. */
   readonly buckets: readonly number[]
-  readonly registry: Registry
-}
-
-/** Look it up once and reuse it. */
-interface DurationSeries {
-  /** The trace id becomes the exemplar of its bucket. */
-  observe(seconds: number, traceId?: string): void
-}
-
-export interface DurationHistogram {
-  /** Label values in the order of the names. */
-  labels(...values: string[]): DurationSeries
-}
-
-interface Sample {
-  readonly metricName: string
-  readonly labels: Readonly<Record<string, string | number>>
-  readonly value: number
-  readonly exemplar?: Exemplar | undefined
-}
-
-interface Exemplar {
-  readonly labelSet: { readonly trace_id: string }
-  readonly value: number
-  /** In seconds since 1970. */
-  readonly timestamp: number
 }
 
 /** Observes in 0.02 us instead of 0.35 us: prom-client validates and joins the labels each time. A request has nine. */
-export function createDurationHistogram<Label extends string>(
-  options: DurationHistogramOptions<Label>,
-): DurationHistogram {
-  const { name, help, labelNames, buckets, registry } = options
-  const series = new Map<string, Series>()
-  const metadata = { name, help, type: 'histogram' } as const
-  const metric = {
-    ...metadata,
-    get: () =>
-      Promise.resolve({
-        ...metadata,
-        values: [...series.values()].flatMap((each) => each.getSamples(name)),
-      }),
-    reset: () => series.clear(),
+export class DurationHistogram implements MetricSource {
+  readonly type = 'histogram'
+  readonly name: string
+  /** Finds the series by label values in the order of the names. */
+  readonly labels: (...values: string[]) => Series
+  readonly #help: string
+  readonly #series: Series[] = []
+
+  constructor({ name, help, labelNames, buckets }: DurationHistogramOptions) {
+    this.name = name
+    this.#help = help
+    this.labels = memoize((...values: string[]) => {
+      const labels = Object.fromEntries(labelNames.map((label, index) => [label, values[index] ?? '']))
+      const series = new Series(labels, buckets)
+      this.#series.push(series)
+      return series
+    })
   }
-  registry.registerMetric(metric)
-  return {
-    labels(...values) {
-      const key = JSON.stringify(values)
-      let found = series.get(key)
-      if (found === undefined) {
-        const labels = Object.fromEntries(labelNames.map((label, index) => [label, values[index] ?? '']))
-        series.set(key, (found = new Series(labels, buckets)))
-      }
-      return found
-    },
+
+  get() {
+    const { name, type } = this
+    const values = this.#series.flatMap((each) => each.getSamples(name))
+    return Promise.resolve({ name, help: this.#help, type, values })
   }
 }
 
-class Series implements DurationSeries {
+class Series {
   readonly #labels: Readonly<Record<string, string>>
   readonly #bounds: readonly number[]
   /** Per bucket, not cumulative; the last one is above the highest bound. */
   readonly #counts: Float64Array
-  readonly #exemplars: (Exemplar | undefined)[] = []
+  readonly #exemplars: object[] = []
   #sum = 0
 
   constructor(labels: Readonly<Record<string, string>>, bounds: readonly number[]) {
@@ -93,6 +64,7 @@ class Series implements DurationSeries {
     this.#counts = new Float64Array(bounds.length + 1)
   }
 
+  /** The trace id becomes the exemplar of its bucket. */
   observe(seconds: number, traceId?: string): void {
     let bucket = 0
     while (seconds > (this.#bounds[bucket] ?? Infinity)) bucket += 1
@@ -104,10 +76,10 @@ class Series implements DurationSeries {
     }
   }
 
-  getSamples(name: string): Sample[] {
+  getSamples(name: string): object[] {
     const labels = this.#labels
     let count = 0
-    const samples = Array.from(this.#counts, (own, bucket): Sample => {
+    const samples = Array.from(this.#counts, (own, bucket): object => {
       count += own
       return {
         metricName: `${name}_bucket`,

@@ -1,6 +1,7 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { MetricsSettings } from '../../config/index.ts'
-import { createDurationHistogram } from './duration-histogram.ts'
+import { memoize } from '../../lib/index.ts'
+import { DurationHistogram } from './duration-histogram.ts'
 
 const requestBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 const diskBuckets = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1]
@@ -243,7 +244,13 @@ function createFactories(registry: Registry) {
     counters: <Name extends string, Label extends string>(
       labelNames: readonly Label[],
       texts: HelpTexts<Name>,
-    ) => createEach(texts, (base) => new Counter<Label>({ ...base, labelNames, registers })),
+    ) =>
+      createEach(texts, (base) => {
+        const counter = new Counter<Label>({ ...base, labelNames, registers })
+        // Looking a series up costs more than counting in it.
+        const find: (...values: string[]) => Counter.Internal = counter.labels.bind(counter)
+        return Object.assign(counter, { labels: memoize(find) })
+      }),
     gauges: <Name extends string, Label extends string>(
       labelNames: readonly Label[],
       texts: HelpTexts<Name>,
@@ -254,7 +261,12 @@ function createFactories(registry: Registry) {
       labelNames: readonly string[],
       buckets: readonly number[],
       texts: HelpTexts<Name>,
-    ) => createEach(texts, (base) => createDurationHistogram({ ...base, labelNames, buckets, registry })),
+    ) =>
+      createEach(texts, (base) => {
+        const histogram = new DurationHistogram({ ...base, labelNames, buckets })
+        registry.registerMetric(histogram)
+        return histogram
+      }),
   }
 }
 

@@ -1,6 +1,6 @@
 import { Counter, Gauge, Registry } from 'prom-client'
 import { expect, it } from 'vitest'
-import { createDurationHistogram } from '../../../src/observability/metrics/duration-histogram.ts'
+import { DurationHistogram } from '../../../src/observability/metrics/duration-histogram.ts'
 import { renderMetrics } from '../../../src/observability/metrics/render-metrics.ts'
 
 const asPrometheusAsks =
@@ -14,13 +14,14 @@ function twoRegistries(): Registry[] {
     2,
   )
   new Gauge({ name: 'waiting', help: 'Waiting.', registers: [second] }).set(3)
-  const seconds = createDurationHistogram({
+  const histogram = new DurationHistogram({
     name: 'took_seconds',
     help: 'How long.',
     labelNames: [],
     buckets: [0.1, 1],
-    registry: second,
-  }).labels()
+  })
+  second.registerMetric(histogram)
+  const seconds = histogram.labels()
   seconds.observe(0.05)
   seconds.observe(0.5, '0af7651916cd43dd8448eb211c80319c')
   return [first, second]
