@@ -7,6 +7,8 @@ import {
   isOperationName,
   isSameIdentifier,
   isWithin,
+  type Operation,
+  operationNames,
   type Permission,
   permissionNames,
 } from '../../../catalog-api/index.ts'
@@ -24,30 +26,76 @@ import type { PolicyRule } from '../../language/policy-document.ts'
 import type { PolicySet } from '../../policy-set.ts'
 import { listNameClasses } from '../name-classes.ts'
 import { formatRule } from '../steps.ts'
-import { warn, type Check } from './finding.ts'
+import { warn, type Check, type Remark } from './finding.ts'
 import { constantResult } from './lint-conditions.ts'
 import { isNamed, isOnFolders, isReached, type RuleIndex } from './rule-index.ts'
-import {
-  waysAroundBranches,
-  waysAroundTables,
-  waysOutOfNamespace,
-  type Place,
-  type Way,
-} from './ways-around.ts'
+
+/** Where permissions are needed: on what the rule is about, on something else, or at the root. */
+type Place = 'own' | 'other' | 'root'
+
+/** A way around a rule. */
+interface Way {
+  /** All permissions are needed, those of one place on one object. */
+  readonly needs: readonly (readonly [place: Place, ...permissions: readonly Permission[]])[]
+  readonly effect?: string
+}
+
+const operations = operationNames.map(getOperation)
+const tableOperations = operations.filter(({ object }) => object === 'table')
+
+/** Lists the operations whose requests state a fact. */
+function listStating(fact: string, among: readonly Operation[] = operations): readonly Permission[] {
+  return among.filter(({ facts }) => facts.some(([name]) => name === fact)).map(({ name }) => name)
+}
+
+/** Removing or overwriting a table and creating it again replaces it with every branch. */
+const waysAroundBranches: readonly Way[] = [
+  ...tableOperations.filter(({ removesName }) => removesName).map(({ name }) => name),
+  'OverwriteTable' as const,
+].flatMap((remove) =>
+  tableOperations
+    .filter(({ versions }) => versions === 'restart')
+    .map(({ name }): Way => ({ needs: [['own', remove, name]] })),
+)
+
+const changingTables = tableOperations.filter(({ effect }) => effect === 'change')
+
+/** Ways to use the content of a table that a deny of tables does not cover. */
+const waysAroundTables: readonly Way[] = [
+  ...listStating('location', changingTables).map((name): Way => ({
+    needs: [['other', name, 'ChooseLocation']],
+    effect: 'gives its location another name',
+  })),
+  ...listStating('manifestPath').map((name): Way => ({
+    needs: [['other', name]],
+    effect: 'commits its files to another table',
+  })),
+  { needs: [['root', 'ReadAnyTable']], effect: 'copies it by SQL or code' },
+  { needs: [['own', 'VendCredentials']], effect: 'gives access to its files past the gateway' },
+]
+
+const moving = operations.filter(({ moves }) => moves)
+
+/** Moves to a name of the caller's choice: they can leave the namespace of a rule without `tables`. */
+const waysOutOfNamespace: readonly Way[] = listStating('newName', moving).map((name) => ({
+  needs: [
+    ['own', name],
+    ['other', destinationPermission],
+  ],
+  effect: 'elsewhere',
+}))
 
 /** Callers, namespaces and tables tried per rule; bounds the time of lint. */
 const maxCandidates = 20
 
 /** How callers may get around a rule. */
 interface Detour {
-  readonly check: 'way-around' | 'anonymous'
   readonly ways: readonly Way[]
   /** By default those that the rule covers. */
   readonly callers?: readonly Subject[]
   readonly holds?: Holds
   /** Whether the rule does not bind the caller at a position. */
   readonly isFree?: (caller: Subject, position: ObjectPosition) => boolean
-  readonly describe: (open: readonly OpenWay[]) => string
 }
 
 /** Whether a condition is assumed to be true at a position. */
@@ -60,62 +108,63 @@ interface OpenWay {
 }
 
 /**
- * Finds rules whose callers can get around them: rules on branches, if the same callers may replace whole tables; denies of
- * tables or of a namespace, if they can use the content otherwise; and denies for every caller that forget anonymous ones. A
- * caller is one subject and nothing else, so that exceptions of the rule do not excuse it.
+ * Finds rules whose callers can get around them. A caller is one subject and nothing else, so that exceptions of the rule do
+ * not excuse it.
  */
 export function createBypassCheck(index: RuleIndex): Check {
   return (own) =>
-    listDetours(own, index).flatMap((detour) => {
-      const open = findOpenWays(own, index, detour)
-      return open.length === 0 ? [] : warn(detour.check, detour.describe(open))
-    })
+    [findReplacedBranches, findUsedContent, findAnonymous].flatMap((findWays) => findWays(own, index))
 }
 
-function listDetours(own: LocatedRule, { set }: RuleIndex): readonly Detour[] {
-  const { tables, restriction, condition, effect, subjects, permissions } = own.rule
-  const { namespace } = own.document
-  const detours: Detour[] = []
+/** Of rules on branches: their callers may replace whole tables. */
+function findReplacedBranches(own: LocatedRule, index: RuleIndex): readonly Remark[] {
   const restricted = listRestrictedByBranch(own.rule)
-  if (restricted.length > 0)
-    detours.push({
-      check: 'way-around',
-      ways: waysAroundBranches,
-      // Callers who have the same permissions without the condition are not restricted by it.
-      isFree: (caller, position) =>
-        effect === 'allow' && restricted.every((one) => findGrant(set, one, position, caller) !== undefined),
-      describe: (open) =>
-        `depends on the branch, but the same callers can replace a table with every branch: ` +
-        `${describeWays(open.slice(0, 1))}; deny these too, under the same condition`,
-    })
-  if (protectsContent(own.rule) && (tables !== undefined || namespace.length > 0)) {
-    const what =
-      tables === undefined
-        ? 'denies tables of its namespace, but the same callers can move them out of it'
-        : restriction === undefined
-          ? 'denies tables, but the same callers can use their content otherwise'
-          : 'restricts tables, but the same callers can reach all of their content otherwise'
-    detours.push({
-      check: 'way-around',
-      ways: tables === undefined ? waysOutOfNamespace : waysAroundTables,
-      // The folders of the namespace itself contain its tables, and others do not.
-      holds: (one, position) =>
-        one.text === condition?.text ||
-        (isOnFolders(one) && !isSameIdentifier(namespace, position.namespace)),
-      describe: (open) => `${what}: ${describeWays(open)}`,
-    })
-  }
-  if (effect === 'deny' && subjects.any && !subjects.anonymous) {
-    const denied = [...permissions, ...(restriction === undefined ? [] : permissionNames.filter(readsPart))]
-    detours.push({
-      check: 'anonymous',
-      ways: denied.map((permission) => ({ needs: [['own', permission]] })),
-      callers: [anonymousSubject],
-      describe: (open) =>
-        `does not cover anonymous callers, which may do the same: ${describeWays(open.slice(0, 1))}; expected "everyone: true"`,
-    })
-  }
-  return detours
+  if (restricted.length === 0) return []
+  // Callers who have the same permissions without the condition are not restricted by it.
+  const isFree = (caller: Subject, position: ObjectPosition): boolean =>
+    own.rule.effect === 'allow' &&
+    restricted.every((one) => findGrant(index.set, one, position, caller) !== undefined)
+  const [open] = findOpenWays(own, index, { ways: waysAroundBranches, isFree })
+  if (open === undefined) return []
+  return warn(
+    'way-around',
+    `depends on the branch, but the same callers can replace a table with every branch: ` +
+      `${describeWays([open])}; deny these too, under the same condition`,
+  )
+}
+
+/** Of denies of tables or of a namespace: their callers can use the content otherwise. */
+function findUsedContent(own: LocatedRule, index: RuleIndex): readonly Remark[] {
+  const { tables, restriction, condition } = own.rule
+  const { namespace } = own.document
+  if (!protectsContent(own.rule) || (tables === undefined && namespace.length === 0)) return []
+  // The folders of the namespace itself contain its tables, and others do not.
+  const holds: Holds = (one, position) =>
+    one.text === condition?.text || (isOnFolders(one) && !isSameIdentifier(namespace, position.namespace))
+  const ways = tables === undefined ? waysOutOfNamespace : waysAroundTables
+  const open = [...findOpenWays(own, index, { ways, holds })]
+  if (open.length === 0) return []
+  const what =
+    tables === undefined
+      ? 'denies tables of its namespace, but the same callers can move them out of it'
+      : restriction === undefined
+        ? 'denies tables, but the same callers can use their content otherwise'
+        : 'restricts tables, but the same callers can reach all of their content otherwise'
+  return warn('way-around', `${what}: ${describeWays(open)}`)
+}
+
+/** Of denies for every caller: they forget anonymous ones. */
+function findAnonymous(own: LocatedRule, index: RuleIndex): readonly Remark[] {
+  const { restriction, effect, subjects, permissions } = own.rule
+  if (effect === 'allow' || !subjects.any || subjects.anonymous) return []
+  const denied = [...permissions, ...(restriction === undefined ? [] : permissionNames.filter(readsPart))]
+  const ways = denied.map((permission): Way => ({ needs: [['own', permission]] }))
+  const [open] = findOpenWays(own, index, { ways, callers: [anonymousSubject] })
+  if (open === undefined) return []
+  return warn(
+    'anonymous',
+    `does not cover anonymous callers, which may do the same: ${describeWays([open])}; expected "everyone: true"`,
+  )
 }
 
 /** `RegisterTable with ChooseLocation gives its location another name, by sales/all (sales.yaml:7)`. */
@@ -129,25 +178,20 @@ function describeWays(open: readonly OpenWay[]): string {
   return alike.map(([text, ways]) => `${ways.map(({ names }) => names).join(' or ')}${text}`).join('; ')
 }
 
-/** Returns the ways that a caller of the rule can go, and the grants by which the first one does so. */
-function findOpenWays(
+/** Finds the ways that a caller of the rule can go, each with the grants by which the first one does so. */
+function* findOpenWays(
   own: LocatedRule,
   { set, allows, listGrants }: RuleIndex,
   { ways, callers, holds, isFree }: Detour,
-): readonly OpenWay[] {
+): Generator<OpenWay, void> {
   const needed = [...new Set(ways.flatMap(({ needs }) => needs.flatMap(([, ...permissions]) => permissions)))]
-  const covered =
-    callers ??
-    listCallers(
-      own,
-      allows.filter((grant) => isReached(own, grant, needed)),
-    )
-  const tried = covered.map((caller) => {
+  const reached = callers ? [] : allows.filter((grant) => isReached(own, grant, needed))
+  const tried = (callers ?? listCallers(own, reached)).map((caller) => {
     const granting = listGrants(caller).filter(({ rule }) => needed.some((one) => rule.permissions.has(one)))
     const positions = granting.length === 0 ? [] : listPositions(set, own, granting)
     return { caller, positions: positions.filter((position) => isFree?.(caller, position) !== true) }
   })
-  return ways.flatMap((way) => {
+  for (const way of ways) {
     for (const { caller, positions } of tried) {
       const found = way.needs.flatMap(([place, ...permissions]) => {
         for (const position of positions) {
@@ -157,10 +201,11 @@ function findOpenWays(
         }
         return []
       })
-      if (found.length === way.needs.length) return [{ way, grants: found.flat() }]
+      if (found.length < way.needs.length) continue
+      yield { way, grants: found.flat() }
+      break
     }
-    return []
-  })
+  }
 }
 
 /** Callers that the rule covers: those that it names, and those of the grants. */

@@ -56,18 +56,16 @@ function describeUndeclared(
   return [`denies tables that "tags.tables" does not declare: ${others.join(', ')}`]
 }
 
-/** A name, with what it is the name of, and what must be equal for two names to be compared: the namespace of a table. */
-type Mention = readonly [kind: 'group' | 'namespace' | 'table', scope: string, name: string]
-
-function listMentions({ document: { namespace, tags }, rule }: RuleOrDocument): readonly Mention[] {
-  const tables = rule === undefined ? tags?.tables.keys() : rule.tables
-  const groups = rule === undefined ? [] : listNames(rule, 'groups')
-  const path = rule === undefined ? namespace : []
-  return [
-    ...path.map((name, at): Mention => ['namespace', namespaceKey(namespace.slice(0, at)), name]),
-    ...groups.map((name): Mention => ['group', '', name]),
-    ...[...(tables ?? [])].map((name): Mention => ['table', namespaceKey(namespace), name]),
-  ]
+/** What a name is the name of, what must be equal for two names to be compared (the namespace of a table), and the name. */
+function listMentions({ document: { namespace, tags }, rule }: RuleOrDocument): readonly string[] {
+  const mention = (kind: 'group' | 'namespace' | 'table', scope: string, name: string): string =>
+    [kind, scope, name].join('\0')
+  const tables = [...((rule === undefined ? tags?.tables.keys() : rule.tables) ?? [])]
+  const ofTables = tables.map((name) => mention('table', namespaceKey(namespace), name))
+  if (rule !== undefined)
+    return [...listNames(rule, 'groups').map((name) => mention('group', '', name)), ...ofTables]
+  const path = namespace.map((name, at) => mention('namespace', namespaceKey(namespace.slice(0, at)), name))
+  return [...path, ...ofTables]
 }
 
 /**
@@ -75,30 +73,32 @@ function listMentions({ document: { namespace, tags }, rule }: RuleOrDocument): 
  * in a word of at least five. Of two that are mentioned once, it describes the second. Its time is linear.
  */
 function createLookAlikeFinder(all: readonly RuleOrDocument[]): (about: RuleOrDocument) => readonly string[] {
-  const mentions = groupBy(all.flatMap(listMentions), (mention) => mention.join('\0'))
-  const ranks = new Map([...mentions].map(([key, same], at) => [key, same.length > 1 ? -1 : at]))
-  const alike = groupBy(
-    [...mentions.values()].flatMap(([first]) => (first === undefined ? [] : listVariants(first))),
-    ({ text }) => text,
+  const mentions = groupBy(all.flatMap(listMentions), (mention) => mention)
+  const isSingle = (mention: string): boolean => mentions.get(mention)?.length === 1
+  const names = [...mentions.keys()].toSorted((one, other) => Number(isSingle(one)) - Number(isSingle(other)))
+  const firsts = new Map(
+    names.toReversed().flatMap((name) => listVariants(name).map((text) => [text, name] as const)),
   )
-  const rankOf = (mention: Mention): number => ranks.get(mention.join('\0')) ?? -1
   return (about) =>
-    listMentions(about).flatMap((own) => {
-      const others = listVariants(own).flatMap(({ text }) => alike.get(text) ?? [])
-      const other = others.find(({ mention }) => rankOf(mention) < rankOf(own))?.mention
-      if (other === undefined) return []
-      return `names the ${own[0]} "${own[2]}", which is almost "${other[2]}"; one of them may be misspelt`
-    })
+    listMentions(about)
+      .filter(isSingle)
+      .flatMap((own) => {
+        const other = listVariants(own).flatMap((text) => firsts.get(text) ?? [])
+        const [kind, , name] = own.split('\0')
+        const meant = other.find((one) => one !== own)?.split('\0')[2]
+        if (meant === undefined) return []
+        return `names the ${kind} "${name}", which is almost "${meant}"; one of them may be misspelt`
+      })
 }
 
-/** Texts of which two names have one in common if they are almost equal. */
-function listVariants(mention: Mention): readonly { readonly mention: Mention; readonly text: string }[] {
-  const [kind, scope, name] = mention
-  const lower = name.toLowerCase()
+/** Texts of which two mentions have one in common if their names are almost equal. */
+function listVariants(mention: string): readonly string[] {
+  const start = mention.lastIndexOf('\0') + 1
+  const [scope, lower] = [mention.slice(0, start), mention.slice(start).toLowerCase()]
   const shortened = [...lower.matchAll(/\p{L}{5,}/gu)].flatMap(({ 0: word, index }) =>
     Array.from(word, (_, at) => lower.slice(0, index + at) + lower.slice(index + at + 1)),
   )
-  return [lower, ...shortened].map((text) => ({ mention, text: [kind, scope, text].join('\0') }))
+  return [lower, ...shortened].map((text) => scope + text)
 }
 
 /** Returns the users or groups that a rule names, also in its exceptions. */
