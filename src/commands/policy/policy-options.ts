@@ -18,7 +18,7 @@ import {
 } from '../../policy/index.ts'
 import { collect, parseIdArgument, parseTime } from '../common/arguments.ts'
 import type { Io } from '../common/io.ts'
-import { readPolicyContext, requireSources, type SourceOptions } from './policy-sources.ts'
+import { readPolicyContext, loadSources, printRefused, type SourceOptions } from './policy-sources.ts'
 
 /* What commands ask of policies: about a caller, an operation and an object. */
 
@@ -122,7 +122,7 @@ export async function loadForOperation(
     return command.error(`error: unknown operation ${JSON.stringify(name)}${suggestSimilar(name, names)}`)
   for (const [fact, problem] of findUnstatedFacts(options.fact ?? {}, new Set([operation])))
     command.error(`error: --fact ${fact}: ${problem}`)
-  const { set } = await requireSources(options, io, context)
+  const { set } = printRefused(await loadSources(options, io, context), io)
   noteUnknownGroups(options, set, io)
   if (id !== undefined) noteMistakenId(operation, id, set, io)
   return { operation, set }

@@ -159,20 +159,12 @@ export async function loadSources(
   given?: PolicyContext,
 ): Promise<LoadedSources> {
   const { policies, kubernetes } = options
-  const context = given ?? (await readPolicyContext(options, io))
+  const context = await (given ?? readPolicyContext(options, io))
   const folders = policies.length === 0 && !kubernetes ? (context.settings?.policies.folder ?? []) : policies
   return combineSources(folders, context)
 }
 
-/** Like `loadSources`, and prints the errors in resources. */
-export async function requireSources(
-  options: SourceOptions,
-  io: Io,
-  given?: PolicyContext,
-): Promise<LoadedSources> {
-  return printRefused(await loadSources(options, io, given), io)
-}
-
+/** Prints the errors in resources. */
 export function printRefused(loaded: LoadedSources, { stderr }: Io): LoadedSources {
   for (const problem of loaded.refused) stderr.write(`refused: ${formatProblem(problem)}\n`)
   return loaded
