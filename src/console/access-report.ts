@@ -5,8 +5,8 @@ import {
   type Permission,
   permissionGroups,
 } from '../catalog-api/index.ts'
+import { groupBy } from '../lib/index.ts'
 import {
-  type Entitlements,
   isNamespaceMember,
   listPermissions,
   listTableRules,
@@ -15,12 +15,8 @@ import {
   type PolicySet,
   readsPart,
   type Sight,
-  type Subject,
   whoCan,
 } from '../policy/index.ts'
-
-/** An operation that a caller may use, subject to conditions and to rules that may deny it. */
-type Grant = { readonly operation: Permission } & Omit<Entitlements['allowed'][number], 'subject'>
 
 const disjointGroups = [...permissionGroups].filter(
   ([name]) => !['index', 'schema', 'read', 'change', 'all'].includes(name),
@@ -59,32 +55,29 @@ export function createAccessReport(set: PolicySet, kind: 'namespace' | 'table', 
   const found = groups
     .flatMap(({ operations }) => operations)
     .map((operation) => ({ operation, ...whoCan(set, operation, position) }))
-  const callers = new Map<string, { subject: Subject; grants: Grant[] }>()
-  for (const { operation, allowed } of found) {
-    for (const { subject, ...entitlement } of allowed) {
-      const key = `${subject.kind} ${subject.name}`
-      const caller = callers.get(key) ?? { subject, grants: [] }
-      caller.grants.push({ operation, ...entitlement })
-      callers.set(key, caller)
-    }
-  }
+  const grants = found.flatMap(({ operation, allowed }) => allowed.map((one) => ({ operation, ...one })))
+  const ofCallers = groupBy(grants, ({ subject: { kind, name } }) => `${kind} ${name}`)
   return {
     /** The object, as commands read it. */
     id: formatIdentifierText(id),
     groups,
     /** Of a table: its tagged columns. */
     columns: found[0]?.columns ?? [],
-    callers: [...callers.values()].map((caller) => ({
-      ...caller,
-      /** Of a table: what a caller that is the subject and nothing else sees of it, at best. */
-      sees: isTable ? findSight(caller.grants) : undefined,
-    })),
+    callers: [...ofCallers.values()].flatMap((grants) =>
+      grants.slice(0, 1).map(({ subject }) => ({
+        subject,
+        /** By operation, subject to conditions and to rules that may deny it. */
+        grants,
+        /** Of a table: what a caller that is the subject and nothing else sees of it, at best. */
+        sees: isTable ? findSight(grants) : undefined,
+      })),
+    ),
     /** Rules of a namespace that additionally decide on tables of these names. */
     forTables: isTable ? [] : listTableRules(set, id),
   }
 }
 
-function findSight(grants: readonly Grant[]): Sight {
+function findSight(grants: readonly { readonly operation: Permission; readonly sees: Sight }[]): Sight {
   const sights = new Set(grants.flatMap(({ operation, sees }) => (readsPart(operation) ? [sees] : [])))
   return (['all', 'part'] as const).find((sight) => sights.has(sight)) ?? 'nothing'
 }

@@ -68,12 +68,11 @@ function describeDenial(
   return { permission: requiredPermission.permission, id, rule: decision.rule, command }
 }
 
-function formatCaller({ name, method, groups, issuer, credentialId }: Principal): readonly string[] {
+function formatCaller({ name, method, groups, credentialId }: Principal): readonly string[] {
   if (method === 'anonymous') return ['--anonymous']
   return [
     formatOption('as', name),
     ...[...groups].map((group) => formatOption('group', group)),
-    ...(issuer === undefined ? [] : [formatOption('issuer', issuer)]),
     ...(method === 'api-key' ? [formatOption('key', credentialId)] : []),
   ]
 }
