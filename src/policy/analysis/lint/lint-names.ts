@@ -58,14 +58,14 @@ function describeUndeclared(
 
 /** What a name is the name of, what must be equal for two names to be compared (the namespace of a table), and the name. */
 function listMentions({ document: { namespace, tags }, rule }: RuleOrDocument): readonly string[] {
-  const mention = (kind: 'group' | 'namespace' | 'table', scope: string, name: string): string =>
-    [kind, scope, name].join('\0')
-  const tables = [...((rule === undefined ? tags?.tables.keys() : rule.tables) ?? [])]
-  const ofTables = tables.map((name) => mention('table', namespaceKey(namespace), name))
-  if (rule !== undefined)
-    return [...listNames(rule, 'groups').map((name) => mention('group', '', name)), ...ofTables]
-  const path = namespace.map((name, at) => mention('namespace', namespaceKey(namespace.slice(0, at)), name))
-  return [...path, ...ofTables]
+  const tables = rule === undefined ? tags?.tables.keys() : rule.tables
+  const groups = rule === undefined ? [] : listNames(rule, 'groups')
+  const path = rule === undefined ? namespace : []
+  return [
+    ...path.map((name, at) => ['namespace', namespaceKey(namespace.slice(0, at)), name]),
+    ...groups.map((name) => ['group', '', name]),
+    ...[...(tables ?? [])].map((name) => ['table', namespaceKey(namespace), name]),
+  ].map((mention) => mention.join('\0'))
 }
 
 /**
