@@ -1,5 +1,5 @@
 import { permissionNames } from '../../src/catalog-api/permissions.ts'
-import { parsePolicies } from '../../src/policy/language/parse-policies.ts'
+import { parsePolicies } from '../policy/parse-policies.ts'
 import type { AuthorizationRequest } from '../../src/policy/conditions/authorization-request.ts'
 import { compilePolicies } from '../../src/policy/policy-set.ts'
 import { loadTimes } from './policy-load.ts'

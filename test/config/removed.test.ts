@@ -10,7 +10,7 @@ import {
   removedValues,
 } from '../../src/settings/removed.ts'
 import { runCommand } from '../support/run-command.ts'
-import { parsePolicies } from '../../src/policy/language/parse-policies.ts'
+import { parsePolicies } from '../policy/parse-policies.ts'
 
 function read(text: string, environment: Record<string, string>): unknown {
   return readSettings(gatewaySettingsSchema, { file: 'gateway.yaml', text, environment })

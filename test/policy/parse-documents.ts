@@ -1,4 +1,4 @@
-import { parsePolicies } from '../../src/policy/language/parse-policies.ts'
+import { parsePolicies } from './parse-policies.ts'
 import type { PolicyDocument } from '../../src/policy/language/policy-document.ts'
 import { formatPolicies, type WrittenPolicy } from './policy-builder.ts'
 

@@ -1,7 +1,7 @@
 import type { Permission } from '../../src/catalog-api/permissions.ts'
 import type { ObjectKind } from '../../src/catalog-api/operations.ts'
 import type { Principal } from '../../src/identity/principal.ts'
-import { parsePolicies } from '../../src/policy/language/parse-policies.ts'
+import { parsePolicies } from './parse-policies.ts'
 import {
   noFacts,
   type OperationFacts,

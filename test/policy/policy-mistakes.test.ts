@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import type { KnownCredentials } from '../../src/policy/analysis/lint/lint-names.ts'
 import { lintPolicies } from '../../src/policy/analysis/lint/lint-policies.ts'
 import { compilePolicies } from '../../src/policy/policy-set.ts'
-import { parsePolicies } from '../../src/policy/language/parse-policies.ts'
+import { parsePolicies } from './parse-policies.ts'
 
 const head = `apiVersion: catalog-gateway/v1
 kind: AccessPolicy

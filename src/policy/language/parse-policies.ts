@@ -1,5 +1,5 @@
 import type { ParsedNode } from 'yaml'
-import { getMembers, isObject, runAtOnce, type Steps } from '../../lib/index.ts'
+import { getMembers, isObject, type Steps } from '../../lib/index.ts'
 import type { DecisionTest } from '../testing/decision-test.ts'
 import { DocumentReader, type YamlFile } from './document-reader.ts'
 import {
@@ -25,7 +25,7 @@ import {
   policyParts,
   type PolicySchemas,
 } from './policy-schema.ts'
-import { builtInVocabulary, type PolicyVocabulary } from './policy-vocabulary.ts'
+import type { PolicyVocabulary } from './policy-vocabulary.ts'
 import { createLocator, readYaml, type ReportProblem } from './read-yaml.ts'
 import { readTags } from './restriction-schema.ts'
 import { readCommits } from './rule-schema.ts'
@@ -40,18 +40,10 @@ export interface ParsedPolicies {
 }
 
 /**
- * Parses the AccessPolicy and DecisionTable documents of a YAML text (1.2, core schema). Aliases are not followed, so a
- * policy says what its text shows, and a small file cannot expand into a large one.
+ * Parses the AccessPolicy and DecisionTable documents of a YAML text (1.2, core schema), with a pause before each rule and
+ * after each document. Aliases are not followed, so a policy says what its text shows, and a small file cannot expand into a
+ * large one.
  */
-export function parsePolicies(
-  text: string,
-  file: string,
-  vocabulary: PolicyVocabulary = builtInVocabulary,
-): ParsedPolicies {
-  return runAtOnce(parsePolicySteps(text, file, vocabulary))
-}
-
-/** `parsePolicies`, with a pause before each rule and after each document. */
 export function* parsePolicySteps(
   text: string,
   file: string,

@@ -27,13 +27,12 @@ export type JsonSchema = z.core.JSONSchema.JSONSchema
 type Report = (problem: string, path?: Path, place?: ProblemPlace) => void
 
 /**
- * Adds a check of values that have the right form and no unknown field, whatever other problems their parts have; or of
- * those that `when` selects. It may return the problem of the whole value.
+ * Adds a check of values that have the right form and no unknown field, whatever other problems their parts have. It may
+ * return the problem of the whole value.
  */
 export function checked<Schema extends z.ZodType>(
   schema: Schema,
   check: (value: z.output<Schema>, report: Report) => string | undefined,
-  when: (payload: z.core.ParsePayload) => boolean = hasRightForm,
 ): Schema {
   return schema.superRefine(
     (value, context) => {
@@ -42,7 +41,7 @@ export function checked<Schema extends z.ZodType>(
       const problem = check(value, report)
       if (problem !== undefined) report(problem)
     },
-    { when },
+    { when: hasRightForm },
   )
 }
 

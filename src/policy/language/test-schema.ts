@@ -1,45 +1,19 @@
 import { z } from 'zod'
-import { authenticationMethods } from '../../identity/index.ts'
 import { isInNamespace, type Permission } from '../../catalog-api/index.ts'
-import { isObject } from '../../lib/index.ts'
 import { objectKindOfPermission } from '../engine/object-position.ts'
 import type { DecisionTest } from '../testing/decision-test.ts'
 import type { DocumentReader, Path } from './document-reader.ts'
 import type { PolicyVocabulary } from './policy-vocabulary.ts'
+import { checked, fullListOf, optional, text, yes, type NameSchemas } from './schema-parts.ts'
 import {
-  checked,
-  fullListOf,
-  mapOf,
-  names as nameList,
-  optional,
-  text,
-  texts,
-  time,
-  yes,
-  type NameSchemas,
-} from './schema-parts.ts'
-import { createCaller, createWrittenRequest, findUnstatedFacts } from './written-request.ts'
+  callerSchema,
+  createCaller,
+  createFactsSchema,
+  createWrittenRequest,
+  findUnstatedFacts,
+} from './written-request.ts'
 
 /* Tests of policies and of decision tables, as the other schemas of the language. */
-
-const caller = checked(
-  z.strictObject({
-    anonymous: optional(yes, 'true: an anonymous caller; no other field is allowed.'),
-    user: optional(text, 'The name of the principal.'),
-    groups: optional(nameList, 'Its groups.'),
-    key: optional(text, 'The id of its API key.'),
-    method: optional(
-      z.enum(authenticationMethods),
-      'How the caller authenticated: api-key, token or certificate. Default: token if claims or issuer are given, otherwise api-key.',
-    ),
-    issuer: optional(text, 'The issuer.'),
-    claims: optional(mapOf(z.unknown(), 'claims, such as { amr: [mfa] }'), 'The claims of its token.'),
-  }),
-  (caller, report) => {
-    if (caller.anonymous && Object.keys(caller).length > 1)
-      report(' must not describe an anonymous caller further')
-  },
-)
 
 const objectFields = ['namespace', 'table', 'transaction'] as const
 type ObjectField = (typeof objectFields)[number]
@@ -57,8 +31,6 @@ function findObjectField(test: object): ObjectField | undefined {
   return more.length > 0 ? undefined : field
 }
 
-const asInConditions = optional(text, 'As in conditions.')
-
 /** What only a request has that is allowed, or only one that is denied. */
 const expectedOf = {
   sends: ['allow', 'a denied request is not sent'],
@@ -67,30 +39,16 @@ const expectedOf = {
 } as const
 
 /** The schema of tests, and how one is read. */
-export function createTestSchema({ path, operations }: NameSchemas, vocabulary: PolicyVocabulary) {
+export function createTestSchema(names: NameSchemas, vocabulary: PolicyVocabulary) {
+  const { path, operations } = names
   const table = path.min(1, { error: 'its namespace and its name' })
   const transaction = checked(table, (id, report) => {
     if (id.length === 1) report(' names no table; expected the id of the table and the transaction')
   }).meta({ minItems: 2 })
-  const givenFacts = z.strictObject({
-    address: optional(text, 'The client address (client.address in conditions). Default: 192.0.2.1.'),
-    now: optional(time, 'The time of the request. Default: 2026-01-01T00:00:00Z.'),
-    context: optional(texts, 'The context headers, by key.'),
-    mode: asInConditions,
-    behavior: asInConditions,
-    branch: optional(text, 'As in conditions. Default for tables: main.'),
-    tag: asInConditions,
-    location: asInConditions,
-    manifestPath: asInConditions,
-    destination: optional(path, 'As in conditions.'),
-    metadata: optional(texts, 'As in conditions.'),
-    properties: optional(texts, 'As in conditions.'),
-  })
-
-  const form = checked(
+  const schema = checked(
     z.strictObject({
       name: optional(text, 'Description of the test.'),
-      as: optional(caller, 'The caller. Default: a caller that no policy names.'),
+      as: optional(callerSchema, 'The caller. Default: a caller that no policy names.'),
       operations: operations.describe('Operations, or groups of them; each is decided separately.'),
       namespace: optional(path, 'The namespace, as a list of names.'),
       table: optional(table, 'The table, view or function: namespace and name, as a list of names.'),
@@ -99,7 +57,7 @@ export function createTestSchema({ path, operations }: NameSchemas, vocabulary: 
         'The transaction: the id of its table and its own name, as a list of names.',
       ),
       beneath: optional(yes, 'true: the namespace and everything beneath it, existing or not.'),
-      given: optional(givenFacts, 'Facts of the request, by their names in conditions.'),
+      given: optional(createFactsSchema(names), 'Facts of the request, by their names in conditions.'),
       expect: z.enum(['allow', 'deny']).describe('allow, or deny.'),
       rule: optional(text, 'The expected deciding rule: its id, or policy/id.'),
       message: optional(
@@ -115,38 +73,35 @@ export function createTestSchema({ path, operations }: NameSchemas, vocabulary: 
         'With allow: the columns that restrictions are expected to leave, in any order, such as [id, person.city].',
       ),
     }),
-    (test) => {
-      if (findObjectField(test) !== undefined) return undefined
-      const found = objectFields.filter((name) => name in test).join(' and ') || 'no object'
-      return ` names ${found}; expected exactly one of ${objectFields.join(', ')}`
+    (test, report) => {
+      const { beneath = false, given = {}, expect } = test
+      const permissions = vocabulary.expand(test.operations, 'allow')
+      for (const [fact, problem] of permissions.size === 0 ? [] : findUnstatedFacts(given, permissions))
+        report(`: ${problem}`, ['given', fact])
+      for (const name of ['sends', 'columns', 'message'] as const) {
+        const [effect, reason] = expectedOf[name]
+        if (test[name] !== undefined && expect !== effect)
+          report(` is for "expect: ${effect}": ${reason}`, [name])
+      }
+      const field = findObjectField(test)
+      if (field === undefined) {
+        const found = objectFields.filter((name) => name in test).join(' and ') || 'no object'
+        return ` names ${found}; expected exactly one of ${objectFields.join(', ')}`
+      }
+      if (beneath && field !== 'namespace') report(' is allowed only with "namespace"', ['beneath'])
+      if (beneath) return undefined
+      // Members of a group that do not apply to the object are skipped; an operation that is named must apply to it.
+      for (const [index, name] of test.operations.entries()) {
+        const permission = vocabulary.permissions.names.find((candidate) => candidate === name)
+        if (permission === undefined || objectFieldFor(permission) === field) continue
+        const expected = `expected "${objectFieldFor(permission)}"`
+        report(`: ${permission} does not apply to a ${field}; ${expected}`, ['operations', index])
+      }
+      if (permissions.size > 0 && ![...permissions].some((one) => objectFieldFor(one) === field))
+        report(`: none of them applies to a ${field}`, ['operations'])
+      return undefined
     },
-    ({ value }) => isObject(value),
-  )
-  const schema = checked(form, (test, report) => {
-    const { beneath = false, given = {}, expect } = test
-    const permissions = vocabulary.expand(test.operations, 'allow')
-    for (const [fact, problem] of permissions.size === 0 ? [] : findUnstatedFacts(given, permissions))
-      report(`: ${problem}`, ['given', fact])
-    for (const name of ['sends', 'columns', 'message'] as const) {
-      const [effect, reason] = expectedOf[name]
-      if (test[name] !== undefined && expect !== effect)
-        report(` is for "expect: ${effect}": ${reason}`, [name])
-    }
-    const field = findObjectField(test)
-    if (field === undefined) return undefined
-    if (beneath && field !== 'namespace') report(' is allowed only with "namespace"', ['beneath'])
-    if (beneath) return undefined
-    // Members of a group that do not apply to the object are skipped; an operation that is named must apply to it.
-    for (const [index, name] of test.operations.entries()) {
-      const permission = vocabulary.permissions.names.find((candidate) => candidate === name)
-      if (permission === undefined || objectFieldFor(permission) === field) continue
-      const expected = `expected "${objectFieldFor(permission)}"`
-      report(`: ${permission} does not apply to a ${field}; ${expected}`, ['operations', index])
-    }
-    if (permissions.size > 0 && ![...permissions].some((one) => objectFieldFor(one) === field))
-      report(`: none of them applies to a ${field}`, ['operations'])
-    return undefined
-  }).meta({ oneOf: objectFields.map((name) => ({ required: [name] })) })
+  ).meta({ oneOf: objectFields.map((name) => ({ required: [name] })) })
 
   /** Reads a test; none if it is mistaken. */
   function read(

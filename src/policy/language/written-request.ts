@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import {
   canonicalizeBranch,
   canonicalizeWord,
@@ -7,7 +8,7 @@ import {
   permissionNames,
   type StatedFacts,
 } from '../../catalog-api/index.ts'
-import { anonymousPrincipal, type Principal } from '../../identity/index.ts'
+import { anonymousPrincipal, authenticationMethods, type Principal } from '../../identity/index.ts'
 import { parseTimestamp } from '../../lib/index.ts'
 import {
   conditionFacts,
@@ -17,17 +18,52 @@ import {
 import { factsStatedFor, listWords, permissionFacts } from '../conditions/permission-facts.ts'
 import { objectKindOfPermission } from '../engine/object-position.ts'
 import { describePermissionSet } from './policy-vocabulary.ts'
+import { checked, mapOf, names, optional, text, texts, time, yes, type NameSchemas } from './schema-parts.ts'
 
-/** Facts as people write them, by their names in conditions. */
-type WrittenFacts = {
-  readonly [Fact in Exclude<ConditionFact & keyof StatedFacts, MapFact>]?: StatedFacts[Fact] | undefined
-} & { readonly [Fact in MapFact | 'context']?: Readonly<Record<string, string>> | undefined } & {
-  readonly address?: string | undefined
-  /** ISO 8601. */
-  readonly now?: string | undefined
+/** The schema of a caller in tests. */
+export const callerSchema = checked(
+  z.strictObject({
+    anonymous: optional(yes, 'true: an anonymous caller; no other field is allowed.'),
+    user: optional(text, 'The name of the principal.'),
+    groups: optional(names, 'Its groups.'),
+    key: optional(text, 'The id of its API key.'),
+    method: optional(
+      z.enum(authenticationMethods),
+      'How the caller authenticated: api-key, token or certificate. Default: token if claims or issuer are given, otherwise api-key.',
+    ),
+    issuer: optional(text, 'The issuer.'),
+    claims: optional(mapOf(z.unknown(), 'claims, such as { amr: [mfa] }'), 'The claims of its token.'),
+  }),
+  (caller, report) => {
+    if (caller.anonymous && Object.keys(caller).length > 1)
+      report(' must not describe an anonymous caller further')
+  },
+)
+
+const asInConditions = optional(text, 'As in conditions.')
+
+/** The schema of facts of a request, by their names in conditions. */
+export function createFactsSchema({ path }: NameSchemas) {
+  return z.strictObject({
+    address: optional(text, 'The client address (client.address in conditions). Default: 192.0.2.1.'),
+    now: optional(time, 'The time of the request. Default: 2026-01-01T00:00:00Z.'),
+    context: optional(texts, 'The context headers, by key.'),
+    mode: asInConditions,
+    behavior: asInConditions,
+    branch: optional(text, 'As in conditions. Default for tables: main.'),
+    tag: asInConditions,
+    location: asInConditions,
+    manifestPath: asInConditions,
+    destination: optional(path, 'As in conditions.'),
+    metadata: optional(texts, 'As in conditions.'),
+    properties: optional(texts, 'As in conditions.'),
+  })
+}
+
+/** Facts as people write them. */
+type WrittenFacts = Omit<z.output<ReturnType<typeof createFactsSchema>>, 'destination'> & {
   readonly destination?: Identifier | undefined
 }
-type MapFact = 'metadata' | 'properties'
 
 /** A request as people write it, in tests and commands. */
 export interface WrittenRequest extends Pick<AuthorizationRequest, 'principal' | 'permission' | 'id'> {
@@ -84,19 +120,8 @@ function toMap(texts: Readonly<Record<string, string>> | undefined): ReadonlyMap
   return texts && new Map(Object.entries(texts))
 }
 
-/** A caller as people write it. */
-interface WrittenCaller {
-  readonly anonymous?: true | undefined
-  readonly user?: string | undefined
-  readonly groups?: readonly string[] | undefined
-  readonly key?: string | undefined
-  readonly method?: Principal['method'] | undefined
-  readonly issuer?: string | undefined
-  readonly claims?: Principal['claims'] | undefined
-}
-
 /** Creates the caller; without any of its fields, one that no policy names. */
-export function createCaller(written: WrittenCaller = {}): Principal {
+export function createCaller(written: z.output<typeof callerSchema> = {}): Principal {
   const { anonymous, claims, issuer, method, user = 'somebody', groups, key = '' } = written
   if (anonymous) return anonymousPrincipal
   return {
@@ -109,35 +134,29 @@ export function createCaller(written: WrittenCaller = {}): Principal {
   }
 }
 
+type UnstatedFact = readonly [ConditionFact, problem: string]
+
 /** Finds the facts that no request for any of the permissions states, or not with this mode or behavior, and says why. */
 export function findUnstatedFacts(
   given: { readonly [Fact in ConditionFact]?: unknown },
   permissions: ReadonlySet<Permission>,
-): readonly (readonly [ConditionFact, problem: string])[] {
-  return conditionFacts.flatMap((fact) => {
+): readonly UnstatedFact[] {
+  const stated = new Set([...permissions].flatMap((permission) => [...factsStatedFor(permission)]))
+  const own = stated.size === 0 ? 'no facts' : [...stated].join(', ')
+  const names = describePermissionSet(permissions)
+  return conditionFacts.flatMap((fact): readonly UnstatedFact[] => {
     const value = given[fact]
     if (value === undefined) return []
-    const problem = describeUnstatedFact(fact, typeof value === 'string' ? value : undefined, permissions)
-    return problem === undefined ? [] : [[fact, problem] as const]
+    if (!stated.has(fact)) {
+      const others = new Set(permissionNames.filter((permission) => factsStatedFor(permission).has(fact)))
+      const where = `"${fact}" is stated for ${describePermissionSet(others)}`
+      return [[fact, `requests for ${names} state ${own}; ${where}`]]
+    }
+    if (typeof value !== 'string' || (fact !== 'mode' && fact !== 'behavior')) return []
+    // The gateway refuses other words.
+    const known = listWords(fact, permissions)
+    if (known.has(canonicalizeWord(value))) return []
+    const expected = `expected one of ${[...known].join(', ')}`
+    return [[fact, `${JSON.stringify(value)} is not a ${fact} of ${names}; ${expected}`]]
   })
-}
-
-/** Also says which permissions have the fact, or which words are known. */
-function describeUnstatedFact(
-  fact: ConditionFact,
-  text: string | undefined,
-  permissions: ReadonlySet<Permission>,
-): string | undefined {
-  const stated = new Set([...permissions].flatMap((permission) => [...factsStatedFor(permission)]))
-  const names = describePermissionSet(permissions)
-  if (!stated.has(fact)) {
-    const others = new Set(permissionNames.filter((permission) => factsStatedFor(permission).has(fact)))
-    const own = stated.size === 0 ? 'no facts' : [...stated].join(', ')
-    return `requests for ${names} state ${own}; "${fact}" is stated for ${describePermissionSet(others)}`
-  }
-  if (text === undefined || (fact !== 'mode' && fact !== 'behavior')) return undefined
-  // The gateway refuses other words.
-  const known = listWords(fact, permissions)
-  if (known.has(canonicalizeWord(text))) return undefined
-  return `${JSON.stringify(text)} is not a ${fact} of ${names}; expected one of ${[...known].join(', ')}`
 }

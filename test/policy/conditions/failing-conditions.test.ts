@@ -3,7 +3,7 @@ import { noTags } from '../../../src/policy/tags/object-tags.ts'
 import { ConditionError } from '../../../src/policy/conditions/condition-errors.ts'
 import { compileCondition, getEvaluator } from '../../../src/policy/conditions/condition.ts'
 import { pending, type Fact } from '../../../src/policy/conditions/fact.ts'
-import { parsePolicies } from '../../../src/policy/language/parse-policies.ts'
+import { parsePolicies } from '../parse-policies.ts'
 import {
   createAuthorizationRequest,
   createCaller,

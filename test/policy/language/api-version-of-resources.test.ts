@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { parsePolicies } from '../../../src/policy/language/parse-policies.ts'
+import { parsePolicies } from '../parse-policies.ts'
 
 function policy(metadata: string, apiVersion = 'catalog-gateway.dev/v1'): string {
   return `apiVersion: ${apiVersion}

@@ -3,7 +3,7 @@ import { createExtraOperations } from '../../../src/catalog-api/extra-operation.
 import { permissionGroups, permissionNames } from '../../../src/catalog-api/permissions.ts'
 import { whatCan } from '../../../src/policy/analysis/grants.ts'
 import { diffPolicies } from '../../../src/policy/analysis/diff-policies.ts'
-import { parsePolicies } from '../../../src/policy/language/parse-policies.ts'
+import { parsePolicies } from '../parse-policies.ts'
 import { createPolicyVocabulary } from '../../../src/policy/language/policy-vocabulary.ts'
 import { compilePolicies } from '../../../src/policy/policy-set.ts'
 import { extraOperations } from '../../gateway/support/extra-operations.ts'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { parsePolicies } from '../../../src/policy/language/parse-policies.ts'
+import { parsePolicies } from '../parse-policies.ts'
 
 /** Errors of a policy with one test, which starts on line 6. */
 function errorsOf(...test: Parameters<typeof parseTest>): readonly string[] {

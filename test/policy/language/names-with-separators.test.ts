@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { parsePolicies } from '../../../src/policy/language/parse-policies.ts'
+import { parsePolicies } from '../parse-policies.ts'
 import { createPolicyVocabulary } from '../../../src/policy/language/policy-vocabulary.ts'
 
 function errors(lines: string, separators?: readonly string[]): readonly string[] {

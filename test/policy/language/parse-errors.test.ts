@@ -1,6 +1,6 @@
 import { permissionGroups } from '../../../src/catalog-api/permissions.ts'
 import { expect, it } from 'vitest'
-import { parsePolicies } from '../../../src/policy/language/parse-policies.ts'
+import { parsePolicies } from '../parse-policies.ts'
 
 const head = `apiVersion: catalog-gateway/v1
 kind: AccessPolicy

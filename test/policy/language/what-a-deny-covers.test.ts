@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { createExtraOperations } from '../../../src/catalog-api/extra-operation.ts'
 import { getOperation, operationNames } from '../../../src/catalog-api/operations.ts'
 import { permissionNames } from '../../../src/catalog-api/permissions.ts'
-import { parsePolicies } from '../../../src/policy/language/parse-policies.ts'
+import { parsePolicies } from '../parse-policies.ts'
 import { createPolicyVocabulary } from '../../../src/policy/language/policy-vocabulary.ts'
 
 function parse(content: object, vocabulary = createPolicyVocabulary({})) {

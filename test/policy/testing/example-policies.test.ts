@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { qualifiedRuleName } from '../../../src/policy/engine/decision.ts'
 import { runTests } from '../../../src/policy/testing/decision-test.ts'
-import { parsePolicies } from '../../../src/policy/language/parse-policies.ts'
+import { parsePolicies } from '../parse-policies.ts'
 import { createPolicyVocabulary } from '../../../src/policy/language/policy-vocabulary.ts'
 import { loadPolicies } from '../../../src/policy/source/load-policies.ts'
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { parsePolicies } from '../../../src/policy/language/parse-policies.ts'
+import { parsePolicies } from '../parse-policies.ts'
 import { compilePolicies } from '../../../src/policy/policy-set.ts'
 import { runTests } from '../../../src/policy/testing/decision-test.ts'
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { compilePolicies } from '../../../../src/policy/policy-set.ts'
 import { lintPolicies } from '../../../../src/policy/analysis/lint/lint-policies.ts'
-import { parsePolicies } from '../../../../src/policy/language/parse-policies.ts'
+import { parsePolicies } from '../../parse-policies.ts'
 
 function lint(allow: string, restrict: readonly string[]): readonly string[] {
   const text = `apiVersion: catalog-gateway/v1
