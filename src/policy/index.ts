@@ -101,7 +101,7 @@ export {
   type RestrictionReport,
   type VisibleColumns,
 } from './restrictions/restriction.ts'
-export { assertAnyPolicy, collectDocuments, findTagProblems } from './source/document-problems.ts'
+export { assertAnyPolicy, collectDocuments, findDocumentProblems } from './source/document-problems.ts'
 export { type ResourceResult, watchKubernetesPolicies } from './source/kubernetes/kubernetes-policies.ts'
 export {
   createReviewer,

@@ -12,7 +12,7 @@ import {
   decideListing,
   describeRestriction,
   explainRules,
-  findTagProblems,
+  findDocumentProblems,
   formatProblem,
   lintWithShadowPolicies,
   type LoadedPolicies,
@@ -138,8 +138,8 @@ function assertNoNewTagProblems(
   inForce: readonly PolicyDocument[],
   name: string,
 ): void {
-  const known = new Set(runAtOnce(findTagProblems(inForce)).map(formatPosition))
-  const problems = runAtOnce(findTagProblems(documents)).filter(
+  const known = new Set(runAtOnce(findDocumentProblems(inForce)).map(formatPosition))
+  const problems = runAtOnce(findDocumentProblems(documents)).filter(
     (problem) => problem.file === name || !known.has(formatPosition(problem)),
   )
   if (problems.length > 0) throw new PolicyError(problems)

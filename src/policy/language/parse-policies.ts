@@ -186,7 +186,7 @@ function* readDocument(
     namespace,
     inherit,
     // Operations that policies beneath cannot allow are denied to them, so they are completed as those of a deny.
-    final: vocabulary.coverDeny(final, { includesMoves: false }).permissions,
+    final: vocabulary.cover(final, 'deny').permissions,
     onDeny,
     contact,
     tags,

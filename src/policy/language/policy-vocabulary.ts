@@ -42,15 +42,11 @@ export interface PolicyVocabulary {
   /** Returns whether it is the name of an operation, a permission or a group. */
   has(name: string): boolean
   /**
-   * Expands operations and groups. In a denial, `all` and `change` include what is in no group. Unknown names are ignored.
-   * Equal lists share one set.
+   * Returns what a rule of these operations and groups covers; with `coversMoves`, a deny also what moves tables. In a deny,
+   * `all` and `change` include what is in no group. Unknown names are ignored. Equal arguments share one result.
    */
-  expand(names: readonly string[], effect: 'allow' | 'deny'): ReadonlySet<Permission>
-  /** Returns what a deny of these operations and groups covers. Equal arguments share one result. */
-  coverDeny(names: readonly string[], options: { readonly includesMoves: boolean }): Coverage
+  cover(names: readonly string[], effect: 'allow' | 'deny', coversMoves?: boolean): Coverage
 }
-
-export const nothingImplied: ReadonlyMap<Permission, Implication> = new Map()
 
 /** Creates the vocabulary of the catalog API and of the options; `mode: development` is refused by default. */
 export function createPolicyVocabulary({
@@ -63,56 +59,41 @@ export function createPolicyVocabulary({
     ...permissions.groups,
     ...permissions.names.map((name) => [name, [name]] as const),
   ])
-  const deniedByName = new Map<string, readonly Permission[]>([
-    ['all', permissions.names],
-    ['change', permissions.changes],
-  ])
+  const deniedByName = new Map([...byName, ['all', permissions.names], ['change', permissions.changes]])
   const operations = [...operationNames.map(getOperation), ...extraOperations]
   const removing = operations.filter(({ removesName }) => removesName)
   const moving = operations.filter(({ moves }) => moves)
-  // Most rules use one of a few lists of operations.
-  const cache = new LRUCache<string, Coverage>({ max: 1000 })
-  function remember(key: string, create: () => Coverage): Coverage {
-    let coverage = cache.get(key)
-    if (coverage === undefined) cache.set(key, (coverage = create()))
-    return coverage
-  }
 
-  function expand(names: readonly string[], effect: 'allow' | 'deny'): ReadonlySet<Permission> {
-    const includesUngrouped = effect === 'deny' && names.some((name) => deniedByName.has(name))
-    const find = (name: string): readonly Permission[] =>
-      (includesUngrouped ? deniedByName.get(name) : undefined) ?? byName.get(name) ?? []
-    return remember(JSON.stringify([includesUngrouped, ...names]), () => ({
-      permissions: new Set(names.flatMap(find)),
-      implied: nothingImplied,
-    })).permissions
-  }
-
-  function cover(named: ReadonlySet<Permission>, includesMoves: boolean): Coverage {
+  /** Returns what a deny covers besides the permissions that it names. */
+  function findImplied(named: ReadonlySet<Permission>, coversMoves: boolean): Coverage['implied'] {
     const removed = removing.filter(({ name }) => named.has(name))
     const spaces = new Set(removed.map(({ object }) => getNameSpace(object)))
-    const implied = new Map<Permission, Implication>([
-      ...(includesMoves ? moving : []).map(({ name }) => [name, 'move'] as const),
-      ...removing
-        .filter(({ object }) => spaces.has(getNameSpace(object)))
-        .map(({ name }) => [name, 'name'] as const),
-    ])
+    const implied = new Map<Permission, Implication>()
+    for (const { name } of coversMoves ? moving : []) implied.set(name, 'move')
+    for (const { name, object } of removing) if (spaces.has(getNameSpace(object))) implied.set(name, 'name')
     for (const permission of named) implied.delete(permission)
-    return {
-      permissions: implied.size === 0 ? named : new Set([...named, ...implied.keys()]),
-      implied,
-    }
+    return implied
   }
 
+  // Most rules use one of a few lists of operations.
+  const cache = new LRUCache<string, Coverage>({ max: 1000 })
   return {
     options: { extraOperations, acceptsDevelopment, separators },
     permissions,
     has: (name) => byName.has(name),
-    expand,
-    coverDeny: (names, { includesMoves }) =>
-      remember(JSON.stringify(['deny', includesMoves, ...names]), () =>
-        cover(expand(names, 'deny'), includesMoves),
-      ),
+    cover(names, effect, coversMoves = false) {
+      const key = JSON.stringify([effect, coversMoves, ...names])
+      let coverage = cache.get(key)
+      if (coverage === undefined) {
+        const members = effect === 'deny' ? deniedByName : byName
+        const named = new Set(names.flatMap((name) => members.get(name) ?? []))
+        const implied =
+          effect === 'deny' ? findImplied(named, coversMoves) : new Map<Permission, Implication>()
+        coverage = { permissions: new Set([...named, ...implied.keys()]), implied }
+        cache.set(key, coverage)
+      }
+      return coverage
+    },
   }
 }
 

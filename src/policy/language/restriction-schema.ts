@@ -111,7 +111,7 @@ export function createRestrictionSchema({ tables }: NameSchemas, vocabulary: Pol
       id,
       effect: 'deny',
       subjects: createSubjects(subjects),
-      ...vocabulary.coverDeny(denied, { includesMoves: true }),
+      ...vocabulary.cover(denied, 'deny', true),
       tables,
       condition: undefined,
       restriction: {

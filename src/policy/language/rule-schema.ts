@@ -8,7 +8,7 @@ import { validateFolder } from '../conditions/storage-path.ts'
 import { isNamespaceMember } from '../engine/object-position.ts'
 import type { DocumentReader, Path } from './document-reader.ts'
 import type { NamedSubjects, PolicyRule, Subjects } from './policy-document.ts'
-import { nothingImplied, type PolicyVocabulary } from './policy-vocabulary.ts'
+import type { PolicyVocabulary } from './policy-vocabulary.ts'
 import {
   anyOf,
   checked,
@@ -137,7 +137,7 @@ export function createRuleSchema(names: NameSchemas, vocabulary: PolicyVocabular
       ),
     }),
     ({ effect, operations, tables, when, until, message }, report) => {
-      const permissions = [...vocabulary.expand(operations, effect)]
+      const permissions = [...vocabulary.cover(operations, effect).permissions]
       if (tables !== undefined && permissions.length > 0 && !permissions.some(isTablePermission))
         report(' has no effect: none of the operations applies to a table', ['tables'])
       if (until !== undefined && effect === 'deny')
@@ -161,14 +161,12 @@ export function createRuleSchema(names: NameSchemas, vocabulary: PolicyVocabular
     const condition = compileRuleCondition(when, end)
     if (condition instanceof ConditionError) throw new Error(condition.message)
     // Another name, or another namespace, has other tags.
-    const includesMoves = tables !== undefined || (condition !== undefined && condition.tags.length > 0)
+    const coversMoves = tables !== undefined || (condition !== undefined && condition.tags.length > 0)
     return {
       id,
       effect,
       subjects: createSubjects(value.subjects),
-      ...(effect === 'allow'
-        ? { permissions: vocabulary.expand(operations, effect), implied: nothingImplied }
-        : vocabulary.coverDeny(operations, { includesMoves })),
+      ...vocabulary.cover(operations, effect, coversMoves),
       tables,
       condition,
       when,
@@ -233,13 +231,13 @@ export function readCommits(reader: DocumentReader, vocabulary: PolicyVocabulary
   const common = {
     effect: 'deny',
     subjects: createSubjects({ everyone: true, except }),
-    implied: nothingImplied,
+    implied: new Map<never, never>(),
     tables: undefined,
   } as const
   if (!isValid) {
     // Nothing fulfils a requirement that cannot be read.
-    const permissions = vocabulary.expand(['change', 'credentials'], 'deny')
-    return [{ ...common, id: 'commits', permissions, condition: undefined, ...reader.position(['commits']) }]
+    const coverage = vocabulary.cover(['change', 'credentials'], 'deny')
+    return [{ ...common, ...coverage, id: 'commits', condition: undefined, ...reader.position(['commits']) }]
   }
   return [
     ...(folders === undefined ? [] : [['folders', createRequirement({ folders })] as const]),

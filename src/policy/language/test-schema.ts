@@ -75,7 +75,7 @@ export function createTestSchema(names: NameSchemas, vocabulary: PolicyVocabular
     }),
     (test, report) => {
       const { beneath = false, given = {}, expect } = test
-      const permissions = vocabulary.expand(test.operations, 'allow')
+      const { permissions } = vocabulary.cover(test.operations, 'allow')
       for (const [fact, problem] of permissions.size === 0 ? [] : findUnstatedFacts(given, permissions))
         report(`: ${problem}`, ['given', fact])
       for (const name of ['sends', 'columns', 'message'] as const) {
@@ -115,7 +115,7 @@ export function createTestSchema(names: NameSchemas, vocabulary: PolicyVocabular
     const principal = createCaller(test.as)
     const field = findObjectField(test)
     const id = (field && test[field]) ?? []
-    const requests = [...vocabulary.expand(test.operations, 'allow')]
+    const requests = [...vocabulary.cover(test.operations, 'allow').permissions]
       .filter((permission) => beneath || objectFieldFor(permission) === field)
       .map((permission) => createWrittenRequest({ principal, permission, id, given, beneath }))
     return {

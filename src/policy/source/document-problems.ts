@@ -19,25 +19,66 @@ export function assertAnyPolicy(location: string, count: number): void {
   throw createFileError(location, message)
 }
 
-/** Returns the documents of files. Throws PolicyError with every error in them and every repeated name. */
+/** Returns the documents of files. Throws PolicyError with every error in them. */
 export function collectDocuments(files: readonly ParsedPolicies[]): readonly PolicyDocument[] {
-  const documents = files.flatMap((file) => file.documents)
-  assertNone([...files.flatMap(({ problems }) => problems), ...findRepeatedNames(documents)])
-  return documents
+  assertNone(files.flatMap(({ problems }) => problems))
+  return files.flatMap(({ documents }) => documents)
 }
 
-/** Throws PolicyError if documents that come into force together repeat a name, or have problems with tags. */
+/** Throws PolicyError with every problem that documents have together. */
 export function* assertDocuments(documents: readonly PolicyDocument[]): Steps<void> {
-  assertNone([...findRepeatedNames(documents), ...(yield* findTagProblems(documents))])
+  assertNone(yield* findDocumentProblems(documents))
 }
 
 function assertNone(problems: readonly PolicyProblem[]): void {
-  if (problems.length > 0) throw new PolicyError(omitEqual(problems))
+  if (problems.length > 0) throw new PolicyError(problems)
 }
 
+/**
+ * Finds what documents that come into force together declare twice, tags in several spellings, every tag that a rule names
+ * and none of the documents declares, and every restriction by tags that declared columns contradict.
+ */
+export function* findDocumentProblems(documents: readonly PolicyDocument[]): Steps<readonly PolicyProblem[]> {
+  const declarations = documents.flatMap(listDeclarations)
+  const problems = [...findRepeated(declarations), ...findOtherSpellings(declarations)]
+  const inForce = new PolicyTree(documents.filter(({ isShadow }) => !isShadow))
+  const all = new PolicyTree(documents)
+  for (const document of documents) {
+    const declared = document.isShadow ? all : inForce
+    for (const rule of document.rules) {
+      const at = { file: document.file, line: rule.line, column: rule.column }
+      for (const mistake of findMistakes(declared, document, rule))
+        problems.push({ ...at, message: `the rule "${rule.id}" ${mistake}` })
+    }
+    yield
+  }
+  // The documents of a policy with `forEach` may have the same.
+  return [...new Map(problems.map((problem) => [formatProblem(problem), problem])).values()]
+}
+
+/** What only one policy may declare: its name, tags of a namespace, a table. */
 interface Declaration extends Position {
   readonly file: string
   readonly what: string
+  /** The tags that it declares. */
+  readonly tags: readonly string[]
+}
+
+function listDeclarations(document: PolicyDocument): readonly Declaration[] {
+  const { file, line, column, namespace, tags } = document
+  // Decisions refer to a policy by its name alone.
+  const what = `metadata.name: duplicate policy name "${getPolicyName(document)}"`
+  const declarations: Declaration[] = [{ file, line, column, what, tags: [] }]
+  if (tags?.namespace !== undefined) {
+    const what = `tags: duplicate tags of the namespace ${JSON.stringify(namespace)}`
+    declarations.push({ ...tags, file, what, tags: tags.namespace === 'unknown' ? [] : tags.namespace })
+  }
+  for (const [name, table] of tags?.tables ?? []) {
+    const what = `tags: duplicate table ${JSON.stringify([...namespace, name])}`
+    const ofColumns = [...table.columns.values()].flatMap((column) => column.tags)
+    declarations.push({ ...table, file, what, tags: [...table.tags, ...ofColumns] })
+  }
+  return declarations
 }
 
 /** Finds what is declared at several positions. The documents of a policy with `forEach` have one. */
@@ -51,66 +92,18 @@ function findRepeated(declarations: readonly Declaration[]): readonly PolicyProb
   })
 }
 
-/** Decisions refer to a policy by name only, so names must be unique. */
-function findRepeatedNames(documents: readonly PolicyDocument[]): readonly PolicyProblem[] {
-  const declarations = documents.map((document) => {
-    return { ...document, what: `metadata.name: duplicate policy name "${getPolicyName(document)}"` }
-  })
-  return findRepeated(declarations)
-}
-
 /** Finds tags that differ by case: rules that name the one would leave open what has the other. */
-function findOtherSpellings(documents: readonly PolicyDocument[]): readonly PolicyProblem[] {
-  const declared = documents.flatMap(({ file, tags }) => {
-    if (tags === undefined) return []
-    const ofNamespace = tags.namespace === 'unknown' ? [] : (tags.namespace ?? [])
-    const ofTables = [...tags.tables.values()].map((table) => {
-      const columns = [...table.columns.values()]
-      return { ...table, tags: [table.tags, ...columns.map((column) => column.tags)].flat() }
-    })
-    return [{ ...tags, tags: ofNamespace }, ...ofTables].flatMap(({ line, column, tags }) =>
-      tags.map((tag) => ({ tag, file, line, column })),
-    )
-  })
-  const firsts = new Map(declared.toReversed().map(({ tag }) => [tag.toLowerCase(), tag]))
-  return declared.flatMap(({ tag, ...position }) => {
-    const first = firsts.get(tag.toLowerCase())
-    if (first === tag) return []
-    const message = `tags: the tag "${tag}" differs from "${first}" by case; expected one spelling`
-    return [{ ...position, message }]
-  })
-}
-
-/**
- * Finds everything that is declared twice, tags in several spellings, every tag that a rule names and none of the documents declares, and every
- * restriction by tags that declared columns contradict.
- */
-export function* findTagProblems(documents: readonly PolicyDocument[]): Steps<readonly PolicyProblem[]> {
-  const declarations = documents.flatMap(({ namespace, tags, file }): Declaration[] => {
-    const tables = [...(tags?.tables ?? [])].map(([name, table]) => {
-      return { ...table, file, what: `tags: duplicate table ${JSON.stringify([...namespace, name])}` }
-    })
-    const what = `tags: duplicate tags of the namespace ${JSON.stringify(namespace)}`
-    return tags?.namespace === undefined ? tables : [{ ...tags, file, what }, ...tables]
-  })
-  const problems = [...findRepeated(declarations), ...findOtherSpellings(documents)]
-  const inForce = new PolicyTree(documents.filter(({ isShadow }) => !isShadow))
-  const all = new PolicyTree(documents)
-  for (const document of documents) {
-    const declared = document.isShadow ? all : inForce
-    for (const rule of document.rules) {
-      const at = { file: document.file, line: rule.line, column: rule.column }
-      for (const mistake of findMistakes(declared, document, rule))
-        problems.push({ ...at, message: `the rule "${rule.id}" ${mistake}` })
-    }
-    yield
-  }
-  return omitEqual(problems)
-}
-
-/** The documents of a policy with `forEach` may have the same. */
-function omitEqual(problems: readonly PolicyProblem[]): readonly PolicyProblem[] {
-  return [...new Map(problems.map((problem) => [formatProblem(problem), problem])).values()]
+function findOtherSpellings(declarations: readonly Declaration[]): readonly PolicyProblem[] {
+  const tags = declarations.flatMap((declaration) => declaration.tags)
+  const firsts = new Map(tags.toReversed().map((tag) => [tag.toLowerCase(), tag]))
+  return declarations.flatMap(({ file, line, column, tags }) =>
+    tags.flatMap((tag) => {
+      const first = firsts.get(tag.toLowerCase())
+      if (first === tag) return []
+      const message = `tags: the tag "${tag}" differs from "${first}" by case; expected one spelling`
+      return [{ file, line, column, message }]
+    }),
+  )
 }
 
 /** Edits by which a name is taken for a misspelt one. */

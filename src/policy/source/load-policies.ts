@@ -14,7 +14,7 @@ import {
   createPolicyVocabulary,
   type PolicyVocabulary,
 } from '../language/policy-vocabulary.ts'
-import { compilePolicies, compileSteps, type PolicySet } from '../policy-set.ts'
+import { compileSteps, type PolicySet } from '../policy-set.ts'
 import { isSameRestriction } from '../restrictions/restriction.ts'
 import { assertDocuments, collectDocuments } from './document-problems.ts'
 import { namePolicyFolders, readPolicyFolder, type PolicyText } from './policy-folder.ts'
@@ -101,19 +101,29 @@ export async function readPolicies(
   return { documents, tests: files.flatMap(({ tests }) => tests) }
 }
 
-export interface LoadedPolicies extends Pick<PolicyContents, 'tests'> {
+interface CompiledPolicies {
   /** In force: without policies with `mode: shadow`. */
   readonly set: PolicySet
   /** With policies with `mode: shadow` in force too. */
   readonly withShadowPolicies: PolicySet
 }
 
+export interface LoadedPolicies extends CompiledPolicies, Pick<PolicyContents, 'tests'> {}
+
+/** Compiles documents with unique names. */
+export function* compileDocuments(
+  documents: readonly PolicyDocument[],
+  onConditionFailure?: ReportConditionFailure,
+): Steps<CompiledPolicies> {
+  const enforced = documents.filter(({ isShadow }) => !isShadow)
+  const set = yield* compileSteps(enforced, onConditionFailure)
+  const hasShadows = enforced.length < documents.length
+  return { set, withShadowPolicies: hasShadows ? yield* compileSteps(documents) : set }
+}
+
 /** Compiles documents with unique names. */
 export function compileContents({ documents, tests }: PolicyContents): LoadedPolicies {
-  const enforced = documents.filter(({ isShadow }) => !isShadow)
-  const set = compilePolicies(enforced)
-  const hasShadows = enforced.length < documents.length
-  return { tests, set, withShadowPolicies: hasShadows ? compilePolicies(documents) : set }
+  return { tests, ...runAtOnce(compileDocuments(documents)) }
 }
 
 /** Loads the policies of folders with their documents and tests. Throws PolicyError with every error in every file. */
@@ -122,27 +132,6 @@ export async function loadPolicies(
   vocabulary = builtInVocabulary,
 ): Promise<LoadedPolicies> {
   return compileContents(await readPolicies(folders, vocabulary))
-}
-
-/** The callbacks must not throw. */
-export interface CompileOptions {
-  readonly onConditionFailure?: ReportConditionFailure
-  /**
-   * Called once for each decided authorization request whose decision policies with `mode: shadow` would change. If
-   * undefined, they are not evaluated.
-   */
-  readonly onShadowDifference?: (difference: ShadowDifference) => void
-}
-
-/** Compiles documents with unique names. */
-export function* compileDocuments(
-  documents: readonly PolicyDocument[],
-  { onConditionFailure, onShadowDifference }: CompileOptions,
-): Steps<PolicySet> {
-  const enforced = documents.filter(({ isShadow }) => !isShadow)
-  const set = yield* compileSteps(enforced, onConditionFailure)
-  if (onShadowDifference === undefined || enforced.length === documents.length) return set
-  return withShadow(set, yield* compileSteps(documents), onShadowDifference)
 }
 
 export interface ShadowDifference {

@@ -1,10 +1,11 @@
 import { type FollowedFiles, followFiles, runAtOnce, runInSlices } from '../../lib/index.ts'
+import type { ReportConditionFailure } from '../engine/compiled-rule.ts'
 import type { PolicyDocument } from '../language/policy-document.ts'
 import { PolicyError } from '../language/policy-error.ts'
 import { builtInVocabulary, type PolicyVocabulary } from '../language/policy-vocabulary.ts'
 import type { PolicySet } from '../policy-set.ts'
 import { assertAnyPolicy, assertDocuments, collectDocuments } from './document-problems.ts'
-import { compileDocuments, createTextParser, type CompileOptions } from './load-policies.ts'
+import { compileDocuments, createTextParser, withShadow, type ShadowDifference } from './load-policies.ts'
 import {
   createFileError,
   listPolicyFiles,
@@ -44,7 +45,10 @@ export interface DocumentObserver {
 export type PolicySources = ReadonlyMap<string | undefined, OpenDocumentSource>
 
 /** The callbacks must not throw. */
-export interface PolicySourceOptions extends CompileOptions {
+export interface PolicySourceOptions {
+  readonly onConditionFailure?: ReportConditionFailure
+  /** Called once for each decided authorization request whose decision policies with `mode: shadow` would change. */
+  readonly onShadowDifference?: (difference: ShadowDifference) => void
   /** Called for each change after the start. */
   readonly onChange?: (change: PolicyChange) => void
 }
@@ -76,7 +80,7 @@ export interface PolicySource {
  */
 export async function combineSources(
   openers: PolicySources,
-  options: PolicySourceOptions = {},
+  { onConditionFailure, onShadowDifference = () => undefined, onChange }: PolicySourceOptions = {},
 ): Promise<PolicySource> {
   const sources: DocumentSource[] = []
   let documents: ReadonlyMap<string | undefined, readonly PolicyDocument[]> = new Map()
@@ -87,7 +91,9 @@ export async function combineSources(
   function* compile(next: typeof documents) {
     const ofFolders = [...next].flatMap(([folder, found]) => (folder === undefined ? [] : found))
     yield* assertDocuments(ofFolders)
-    return yield* compileDocuments([...next.values()].flat(), options)
+    const all = [...next.values()].flat()
+    const { set, withShadowPolicies } = yield* compileDocuments(all, onConditionFailure)
+    return set === withShadowPolicies ? set : withShadow(set, withShadowPolicies, onShadowDifference)
   }
 
   function setCurrent(set: PolicySet): void {
@@ -96,7 +102,7 @@ export async function combineSources(
   }
 
   function report(folder: string | undefined, set: PolicySet): void {
-    options.onChange?.({ error: failing.get(folder), set, folder, hasError: failing.size > 0 })
+    onChange?.({ error: failing.get(folder), set, folder, hasError: failing.size > 0 })
   }
 
   async function replace(folder: string | undefined, replacement: readonly PolicyDocument[]): Promise<void> {

@@ -30,7 +30,7 @@ export const policies: Growth = {
       const files = await readPolicyFolder({ path: folder, prefix: '' })
       const documents = collectDocuments(runAtOnce(parse(files)))
       runAtOnce(assertDocuments(documents))
-      runAtOnce(compileDocuments(documents, {}))
+      runAtOnce(compileDocuments(documents))
     }
     const start = await processorCost('read and compile at the start', load)
     await write(0, 'second')
