@@ -1,7 +1,8 @@
 import { type RunInSlices, toError } from '../../lib/index.ts'
 import type { BodySink, BodySource, WriteCallback } from '../../http1/index.ts'
-import type { JsonTransformer } from '../json/json-transformer.ts'
-import { concatChunks, toBodyError, type CheckDecision } from './checked-body.ts'
+import { concatChunks, type JsonTransformer } from '../json/json-transformer.ts'
+import type { CheckDecision } from './checked-body.ts'
+import { failIncomplete } from './read-bounded.ts'
 
 const nothing = Buffer.alloc(0)
 
@@ -56,23 +57,15 @@ export class CheckedSource implements BodySource, BodySink {
     if (this.#sink === undefined) release?.()
     else this.#sink.onData(chunk.subarray(0, passed), release)
     if (this.#isChecking || this.#sink === undefined) return
-    const checked = this.#check('meanwhile')
-    if (checked === undefined) return
     this.#isChecking = true
-    checked.then(
-      () => (this.#isChecking = false),
-      (error: unknown) => this.#fail(error),
-    )
+    this.#afterCheck('meanwhile', () => (this.#isChecking = false))
   }
 
   onEnd(): void {
-    const checked = this.#check('end')
-    if (checked === undefined) this.#end()
-    else
-      checked.then(
-        () => this.#end(),
-        (error: unknown) => this.#fail(error),
-      )
+    this.#afterCheck('end', () => {
+      this.#passHeld(nothing)
+      this.#sink?.onEnd()
+    })
   }
 
   onError(error: Error): void {
@@ -87,14 +80,14 @@ export class CheckedSource implements BodySource, BodySink {
     if (held.length > 0) this.#sink?.onData(held, undefined)
   }
 
-  #end(): void {
-    this.#passHeld(nothing)
-    this.#sink?.onEnd()
-  }
-
-  #fail(error: unknown): void {
-    this.#body.stop()
-    this.onError(toError(error))
+  #afterCheck(when: 'meanwhile' | 'end', then: () => void): void {
+    const checked = this.#check(when)
+    if (checked === undefined) then()
+    else
+      checked.then(then, (error: unknown) => {
+        this.#body.stop()
+        this.onError(toError(error))
+      })
   }
 }
 
@@ -129,13 +122,12 @@ export async function readInSlices(
 export class JsonSource implements BodySource, BodySink {
   readonly #body: BodySource
   readonly #arrived: Buffer[] = []
-  #hasEnded = false
-  #error: Error | undefined
+  /** How the body has ended, and whether all of it was passed on. */
+  #end: 'arrived' | 'passed' | Error | undefined
   #checks: JsonChecks | undefined
   #sink: BodySink | undefined
   #isPaused = false
   #isReading = false
-  #isComplete = false
 
   /** Takes what has arrived of the body, and stops it. */
   constructor(body: BodySource) {
@@ -146,7 +138,7 @@ export class JsonSource implements BodySource, BodySink {
 
   /** Returns what has arrived, and whether this is all. To be called once, before the rest is checked. */
   takeStart(): { readonly bytes: Buffer; readonly isWhole: boolean } {
-    return { bytes: concatChunks(this.#arrived.splice(0)), isWhole: this.#hasEnded }
+    return { bytes: concatChunks(this.#arrived.splice(0)), isWhole: this.#end === 'arrived' }
   }
 
   /** To be called before the start. */
@@ -155,9 +147,8 @@ export class JsonSource implements BodySource, BodySink {
     return this
   }
 
-  /** Whether all of it was passed on. */
   get isComplete(): boolean {
-    return this.#isComplete
+    return this.#end === 'passed'
   }
 
   start(sink: BodySink): void {
@@ -188,24 +179,32 @@ export class JsonSource implements BodySource, BodySink {
   }
 
   onEnd(): void {
-    this.#hasEnded = true
+    this.#end = 'arrived'
     void this.#readArrived()
   }
 
   onError(error: Error): void {
-    this.#error = toBodyError(error)
+    this.#end = error
     void this.#readArrived()
   }
 
   async #readArrived(): Promise<void> {
-    const checks = this.#checks
-    if (this.#isReading || this.#sink === undefined || checks === undefined) return
+    if (this.#isReading || this.#sink === undefined || this.#checks === undefined) return
+    const { text, runInSlices, check, onEnd } = this.#checks
     this.#isReading = true
     try {
-      for (let chunk = this.#arrived.shift(); chunk !== undefined; chunk = this.#arrived.shift())
-        await this.#passChunk(chunk, checks)
-      if (this.#hasEnded) await this.#end(checks)
-      if (this.#error !== undefined) throw this.#error
+      for (let chunk = this.#arrived.shift(); chunk !== undefined; chunk = this.#arrived.shift()) {
+        await readInSlices(text, chunk, runInSlices)
+        this.#pass(text.takeReady())
+        await check('meanwhile')
+      }
+      if (this.#end instanceof Error) failIncomplete(this.#end)
+      if (this.#end === 'arrived') {
+        onEnd(text.end())
+        await check('end')
+        this.#pass(text.takeRest())
+        this.#endPassed()
+      }
     } catch (error) {
       const sink = this.#sink
       this.stop()
@@ -213,20 +212,11 @@ export class JsonSource implements BodySource, BodySink {
       return
     }
     this.#isReading = false
-    if (!this.#isPaused && !this.#isComplete) this.#body.resume()
+    if (!this.#isPaused && this.#end === undefined) this.#body.resume()
   }
 
-  async #passChunk(chunk: Buffer, { text, runInSlices, check }: JsonChecks): Promise<void> {
-    await readInSlices(text, chunk, runInSlices)
-    this.#pass(text.takeReady())
-    await check('meanwhile')
-  }
-
-  async #end({ text, onEnd, check }: JsonChecks): Promise<void> {
-    onEnd(text.end())
-    await check('end')
-    this.#pass(text.takeRest())
-    this.#isComplete = true
+  #endPassed(): void {
+    this.#end = 'passed'
     this.#sink?.onEnd()
   }
 

@@ -9,17 +9,14 @@ import {
   readSchemaStream,
 } from '../../arrow/index.ts'
 import type { DownstreamBody } from '../downstream.ts'
+import { type CheckedBody, emptyBody } from './checked-body.ts'
 import {
   assertUncompressed,
-  createBodyWithoutMembers,
   type BodyLimits,
-  type CheckedBody,
   type ReadableRequest,
-  assertBodyLength,
-  createByteCounter,
   readWholeBody,
-  type BodyLimit,
-} from './checked-body.ts'
+  startBody,
+} from './read-bounded.ts'
 import { checkSchemaMetadata } from './written-metadata.ts'
 import { CheckedSource } from './body-sources.ts'
 import { hash } from 'node:crypto'
@@ -38,53 +35,51 @@ interface ArrowBodyOptions {
 export async function readArrowBody(
   request: ReadableRequest,
   body: DownstreamBody,
-  { limits: { maxArrowBytes }, overwrites }: ArrowBodyOptions,
+  { limits, overwrites }: ArrowBodyOptions,
 ): Promise<CheckedBody> {
   const { contentType, contentEncoding, contentLength, hasBody } = request.head
   assertArrowContentType(contentType)
   assertUncompressed(contentEncoding, 'the Arrow stream')
-  if (!hasBody) return createBodyWithoutMembers(undefined, arrowStreamType, () => ({ form: 'none' }))
-  const limit: BodyLimit = { setting: 'maxArrowBytes', maxBytes: maxArrowBytes }
-  assertBodyLength(contentLength, limit)
+  if (!hasBody) return { ...emptyBody, payloadType: arrowStreamType }
   const meter = createArrowMeter(request, overwrites)
-  const count = createByteCounter(limit, request.countReceived)
-  const upload = body.upload({
-    chunk(bytes) {
-      count(bytes.length)
-      meter.push(bytes)
-      if (!meter.hasSchema) request.reserveMemory(bytes.length)
+  const upload = await startBody(request, body, limits, {
+    push(chunk) {
+      meter.push(chunk)
+      if (!meter.hasSchema) request.reserveMemory(chunk.length)
     },
     needsMore: () => !meter.hasSchema,
   })
-  await body.started()
-  const { references, hasSchema } = meter
-  if (!hasSchema && meter.getFacts().bytes > 0)
+  if (!meter.hasSchema && meter.getFacts().bytes > 0)
     throw refusal('malformed_body', 'the body ends before the schema of its Arrow IPC stream')
-  const statement = { members: {}, isWhole: true, references }
-  return createBodyWithoutMembers(statement, arrowStreamType, (_stated, check) => ({
-    form: 'stream',
-    body: new CheckedSource(upload, contentLength, check),
-    length: contentLength,
-    meter,
-  }))
+  return {
+    ...createArrowBody(meter),
+    createPayload: (_stated, check) => ({
+      form: 'stream',
+      body: new CheckedSource(upload, contentLength, check),
+      length: contentLength,
+      meter,
+    }),
+  }
 }
 
 /** Nothing but a schema is forwarded: an upstream that ignores the content-type could read other bytes as JSON. */
 export async function readArrowSchema(
   request: ReadableRequest,
   body: DownstreamBody,
-  { limits: { maxJsonBytes }, overwrites }: ArrowBodyOptions,
+  { limits, overwrites }: ArrowBodyOptions,
 ): Promise<CheckedBody> {
   assertUncompressed(request.head.contentEncoding, 'the Arrow stream')
-  const limit: BodyLimit = { setting: 'maxJsonBytes', maxBytes: maxJsonBytes }
-  const bytes = await readWholeBody(body, limit, request)
+  const bytes = await readWholeBody(request, body, limits, 'maxJsonBytes')
   if (readSchemaStream(bytes) === undefined) {
     throw refusal('malformed_body', 'the body is not an Arrow IPC stream of a schema without rows')
   }
   const meter = createArrowMeter(request, overwrites)
   meter.push(bytes)
-  const statement = { members: {}, isWhole: true, references: meter.references }
-  return createBodyWithoutMembers(statement, arrowStreamType, () => ({ form: 'bytes', bytes, meter }))
+  return { ...createArrowBody(meter), createPayload: () => ({ form: 'bytes', bytes, meter }) }
+}
+
+function createArrowBody({ references }: ArrowMeter) {
+  return { ...emptyBody, mayState: true, references, payloadType: arrowStreamType }
 }
 
 function createArrowMeter({ route }: ReadableRequest, overwrites: boolean): ArrowMeter {

@@ -1,19 +1,18 @@
-import { type Operation, refusal } from '../../catalog-api/index.ts'
-import type { DownstreamBody } from '../downstream.ts'
+import { type Operation, quoteForMessage, refusal } from '../../catalog-api/index.ts'
+import type { DownstreamBody, ReceivedHead } from '../downstream.ts'
+import { concatChunks } from '../json/json-transformer.ts'
 import type { NamedWork } from '../sealed-tokens.ts'
-import { createBodyChecker, type BodyChecker } from './body-checker.ts'
+import { createBodyChecker } from './body-checker.ts'
+import { JsonSource, readInSlices } from './body-sources.ts'
+import { type CheckedBody, emptyBody } from './checked-body.ts'
 import {
-  assertJsonHeaders,
-  createBodyWithoutMembers,
+  assertUncompressed,
   type BodyLimits,
-  type CheckedBody,
+  failIncomplete,
   type ReadableRequest,
-  concatChunks,
   readWholeBody,
   startBody,
-  type BodyLimit,
-} from './checked-body.ts'
-import { JsonSource, readInSlices } from './body-sources.ts'
+} from './read-bounded.ts'
 import { restateBody } from './restate-facts.ts'
 import { listWrittenReferences } from './written-metadata.ts'
 
@@ -38,19 +37,17 @@ export async function readJsonBody(
   { limits, needsWholeBody, openJob }: JsonBodyOptions,
 ): Promise<CheckedBody> {
   const { head, route, runInSlices } = request
-  const { contentLength } = head
   const { operation } = route
   assertJsonHeaders(head)
   const window =
     needsWholeBody || operation.effect !== 'read'
       ? limits.maxJsonBytes
       : Math.min(readWindowBytes, limits.maxJsonBytes)
-  const setting = needsWholeBody ? 'maxJsonBytes' : 'maxArrowBytes'
-  const limit: BodyLimit = { setting, maxBytes: limits[setting] }
+  const { contentLength } = head
   const fitsWindow = needsWholeBody || (contentLength !== undefined && contentLength <= window)
-  const rest = fitsWindow ? undefined : new JsonSource(await startBody(body, window, limit, request))
+  const rest = fitsWindow ? undefined : await startJson(request, body, limits, window)
   const { bytes, isWhole } = rest?.takeStart() ?? {
-    bytes: await readWholeBody(body, limit, request),
+    bytes: await readWholeBody(request, body, limits, needsWholeBody ? 'maxJsonBytes' : 'maxArrowBytes'),
     isWhole: true,
   }
   const checker = createBodyChecker(request, {
@@ -61,62 +58,82 @@ export async function readJsonBody(
     maxBatchEntries: limits.maxBatchEntries,
     openJob,
   })
-  await readInSlices(checker.json, bytes, runInSlices)
-  return rest === undefined || isWhole ? endWhole(request, checker) : streamRest(request, checker, rest)
-}
-
-function endWhole({ route: { operation } }: ReadableRequest, checker: BodyChecker): CheckedBody {
-  const { json, members, allowedMembers } = checker
-  const isObject = json.end()
-  if (!isObject) assertBodyNotRequired(operation)
-  const references = listWrittenReferences(operation, members)
-  const job = checker.getJob()
+  const { json: text, members, allowedMembers } = checker
+  await readInSlices(text, bytes, runInSlices)
+  const checked = { ...emptyBody, mayState: true, members, allowedMembers, payloadType: 'application/json' }
+  if (rest !== undefined && !isWhole) {
+    checker.freezeAuditedMembers()
+    return {
+      ...checked,
+      isWhole,
+      createPayload: (_stated, check) => ({
+        form: 'stream',
+        body: rest.checkRest({
+          text,
+          runInSlices,
+          onEnd: (isObject) => assertObject(operation, isObject),
+          check,
+        }),
+        // Members may be removed on the way.
+        length: undefined,
+      }),
+    }
+  }
+  const isObject = text.end()
+  assertObject(operation, isObject)
   return {
-    statement: { members: isObject ? members : {}, isWhole: true, references, job },
-    members,
-    allowedMembers,
-    job,
-    payloadType: 'application/json',
+    ...checked,
+    references: listWrittenReferences(operation, members),
+    job: checker.getJob(),
     createPayload(stated) {
       if (isObject) restateBody(operation, stated, checker)
-      return { form: 'bytes', bytes: concatChunks(json.takeRest()) }
+      return { form: 'bytes', bytes: concatChunks(text.takeRest()) }
     },
   }
 }
 
-function streamRest(
-  { route: { operation }, runInSlices }: ReadableRequest,
-  checker: BodyChecker,
-  rest: JsonSource,
-): CheckedBody {
-  const { json: text, members, allowedMembers } = checker
-  checker.freezeAuditedMembers()
-  const onEnd = (isObject: boolean): void => {
-    if (!isObject) assertBodyNotRequired(operation)
-  }
-  return {
-    statement: { members, isWhole: false },
-    members,
-    allowedMembers,
-    job: undefined,
-    payloadType: 'application/json',
-    createPayload: (_stated, check) => ({
-      form: 'stream',
-      body: rest.checkRest({ text, runInSlices, onEnd, check }),
-      // Members may be removed on the way.
-      length: undefined,
-    }),
-  }
+/** Starts a body of which more than the window must be read before any is sent. */
+async function startJson(
+  request: ReadableRequest,
+  body: DownstreamBody,
+  limits: BodyLimits,
+  window: number,
+): Promise<JsonSource> {
+  let received = 0
+  const source = await startBody(request, body, limits, {
+    push({ length }) {
+      if (received <= window) request.reserveMemory(length)
+      received += length
+    },
+    needsMore: () => received <= window,
+  }).catch(failIncomplete)
+  return new JsonSource(source)
 }
 
 /** Operations that state something only in a body have stated nothing. */
-export function readNoBody(operation: Operation, requiresBody: boolean): CheckedBody {
-  assertBodyNotRequired(operation)
-  const statement = requiresBody ? { members: {}, isWhole: true } : undefined
-  return createBodyWithoutMembers(statement, undefined, () => ({ form: 'none' }))
+export function readNoBody(operation: Operation, mayState: boolean): CheckedBody {
+  assertObject(operation, false)
+  return { ...emptyBody, mayState }
 }
 
 /** Throws InvalidInput (400) if the operation requires an object as body. */
-function assertBodyNotRequired(operation: Operation): void {
-  if (operation.body === 'map') throw refusal('invalid_body', 'the body is empty; expected a JSON object')
+function assertObject(operation: Operation, isObject: boolean): void {
+  if (!isObject && operation.body === 'map')
+    throw refusal('invalid_body', 'the body is empty; expected a JSON object')
+}
+
+const jsonContentType = /^(?:application\/json|application\/octet-stream|text\/json)\s*(?:;|$)/i
+const charsetParameter = /;\s*charset\s*=\s*"?([^\s";]*)/i
+
+/** Throws InvalidInput (400) for a body that is not JSON in UTF-8, or compressed. */
+function assertJsonHeaders({ contentType, contentEncoding }: ReceivedHead): void {
+  assertUncompressed(contentEncoding, 'the JSON body')
+  if (contentType === undefined) return
+  const encoding = charsetParameter.exec(contentType)?.[1] ?? 'utf-8'
+  if (!jsonContentType.test(contentType) || !/^utf-?8$/i.test(encoding)) {
+    throw refusal(
+      'unsupported_content_type',
+      `the content-type is ${quoteForMessage(contentType)}; expected application/json in UTF-8`,
+    )
+  }
 }

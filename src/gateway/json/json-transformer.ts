@@ -340,3 +340,9 @@ const kindsByFirstByte: ReadonlyMap<number, JsonKind | undefined> = new Map([
 function kindOf(byte: number): JsonKind | undefined {
   return kindsByFirstByte.has(byte) ? kindsByFirstByte.get(byte) : 'number'
 }
+
+/** Concatenates chunks; a single chunk is not copied. */
+export function concatChunks(chunks: readonly Buffer[]): Buffer {
+  const [first] = chunks
+  return first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks)
+}

@@ -6,7 +6,7 @@ import {
 } from '../../catalog-api/index.ts'
 import type { CallerRestriction } from '../../policy/index.ts'
 import type { JsonObject } from '../facts/stated-facts.ts'
-import { type Payload, concatChunks } from '../body/checked-body.ts'
+import type { Payload } from '../body/checked-body.ts'
 import { restrictQuery, type RestrictedQuery } from './restrict-query.ts'
 import {
   assertMembersUnderstood,
@@ -15,7 +15,7 @@ import {
   unsupportedError,
   type MemberChanges,
 } from './restricted-read.ts'
-import { JsonTransformer } from '../json/json-transformer.ts'
+import { concatChunks, JsonTransformer } from '../json/json-transformer.ts'
 import { isObject, parseJsonBytes } from '../../lib/index.ts'
 
 interface RestrictableRequest {

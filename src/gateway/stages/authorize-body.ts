@@ -11,7 +11,7 @@ import {
 } from '../authorization/decisions.ts'
 import type { PermissionDecision, RequiredPermission } from '../authorization/required-permission.ts'
 import { listRequestPermissions } from '../authorization/list-required-permissions.ts'
-import type { BodyStatement, CheckDecision } from '../body/checked-body.ts'
+import type { CheckDecision } from '../body/checked-body.ts'
 import { maxDecisionAgeMs } from '../bounds.ts'
 import { advance } from '../context.ts'
 import { HeadFacts, readBodyFacts } from '../facts/stated-facts.ts'
@@ -58,14 +58,12 @@ export interface AuthorizeBodyOptions {
  */
 export async function authorizeBody(read: BodyRead, options: AuthorizeBodyOptions): Promise<Permitted> {
   const request = isCurrent(read, options) ? read : await authorizeAgain(read, options)
-  const { statement } = request.body
   const isBatch = request.route.operation.entries !== undefined
-  const permit =
-    statement === undefined
-      ? permitHead(request)
-      : isBatch
-        ? await request.runInSlices(decideBody(request, statement))
-        : runAtOnce(decideBody(request, statement))
+  const permit = !request.body.mayState
+    ? permitHead(request)
+    : isBatch
+      ? await request.runInSlices(decideBody(request))
+      : runAtOnce(decideBody(request))
   const allowedBy = permit.decisions.find(({ result }) => typeof result === 'object')?.result
   if (typeof allowedBy !== 'object')
     throw refusal('invalid_body', 'the batch is empty; expected at least one operation')
@@ -132,8 +130,8 @@ function permitHead(request: BodyRead): Permit {
   return new Permit(headPermit, mayDescribe)
 }
 
-function* decideBody(request: BodyRead, body: BodyStatement): Steps<Permit> {
-  const { headPermit, principal } = request
+function* decideBody(request: BodyRead): Steps<Permit> {
+  const { headPermit, principal, body } = request
   const { policies } = headPermit
   const facts = new HeadFacts(request.head, new Date())
   const context = { principal, policies, facts }

@@ -11,7 +11,7 @@ import {
 } from '../../limits/index.ts'
 import { ownedBy, runInSlices, type Steps } from '../../lib/index.ts'
 import { ClientDisconnected, type DownstreamResponse } from '../downstream.ts'
-import type { ReadableRequest } from '../body/checked-body.ts'
+import type { ReadableRequest } from '../body/read-bounded.ts'
 import { advance, type Authenticated } from '../context.ts'
 import type { Authorized } from './authorize.ts'
 

@@ -19,8 +19,7 @@ import {
   omitMembers,
   type Steps,
 } from '../../lib/index.ts'
-import { concatChunks } from '../body/checked-body.ts'
-import { JsonTransformer, type JsonVisitor } from '../json/json-transformer.ts'
+import { concatChunks, JsonTransformer, type JsonVisitor } from '../json/json-transformer.ts'
 import type { Principal } from '../../identity/index.ts'
 import type { NamedWork, SealedIds } from '../sealed-tokens.ts'
 import type { CallerRestriction } from '../../policy/index.ts'

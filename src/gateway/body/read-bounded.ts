@@ -1,0 +1,116 @@
+import { CatalogError, quoteForMessage, refusal } from '../../catalog-api/index.ts'
+import type { BodySource } from '../../http1/index.ts'
+import { formatBytes, type RunInSlices } from '../../lib/index.ts'
+import type { BodyBounds } from '../bounds.ts'
+import type { Matched } from '../context.ts'
+import type { DownstreamBody } from '../downstream.ts'
+
+/** A request whose body may be read, with the capacity for it. */
+export interface ReadableRequest extends Matched {
+  /** Counts bytes of the body against byte quotas; undefined if no quota counts them. */
+  readonly countReceived: ((bytes: number) => void) | undefined
+  /** Reserves memory for bytes of the body. Throws Overloaded (503). */
+  readonly reserveMemory: (bytes: number) => void
+  /** Slices of the principal. Rejects with ClientDisconnected once the response is closed. */
+  readonly runInSlices: RunInSlices
+}
+
+/** Maximum sizes of bodies. */
+export interface BodyLimits extends BodyBounds {
+  /** JSON that is read into memory. */
+  readonly maxJsonBytes: number
+  /** Arrow, and JSON that streams through; undefined for no limit. */
+  readonly maxArrowBytes?: number | undefined
+}
+
+/** The limit of a body that is read into memory, and of one that streams through. */
+export type BodyLimit = 'maxJsonBytes' | 'maxArrowBytes'
+
+/** Throws InvalidInput (400) for a compressed body, which could not be checked. */
+export function assertUncompressed(contentEncoding: string | undefined, what: string): void {
+  if (contentEncoding === undefined || contentEncoding === 'identity') return
+  throw refusal(
+    'unsupported_content_encoding',
+    `the content-encoding is ${quoteForMessage(contentEncoding)}; send ${what} uncompressed`,
+  )
+}
+
+/**
+ * Reads a whole body within a limit into memory. Throws InvalidInput (413) as soon as a larger body is known,
+ * InvalidInput (400) for an incomplete one, and Overloaded (503).
+ */
+export function readWholeBody(
+  request: ReadableRequest,
+  body: DownstreamBody,
+  limits: BodyLimits,
+  limit: BodyLimit,
+): Promise<Buffer> {
+  const { contentLength } = request.head
+  const count = createByteCounter(request, limits, limit)
+  if (contentLength !== undefined) request.reserveMemory(contentLength)
+  const read = body.readAll((bytes) => {
+    count(bytes)
+    if (contentLength === undefined) request.reserveMemory(bytes)
+  })
+  return read.catch(failIncomplete)
+}
+
+/** What reads the start of a body. */
+interface StartReader {
+  /** The chunk is valid until this returns. */
+  push(chunk: Buffer): void
+  /** Whether the start, which is held in memory, has not ended. */
+  readonly needsMore: () => boolean
+}
+
+/**
+ * Starts a body that streams through, every chunk of which the reader gets first: resolves when the reader needs no more, or all
+ * of it has arrived. The body then fails, or this rejects, with InvalidInput (413), Overloaded (503) and the errors of the
+ * reader and of the body.
+ */
+export async function startBody(
+  request: ReadableRequest,
+  body: DownstreamBody,
+  limits: BodyLimits,
+  reader: StartReader,
+): Promise<BodySource> {
+  const count = createByteCounter(request, limits, 'maxArrowBytes')
+  const source = body.upload({
+    chunk(chunk) {
+      count(chunk.length)
+      reader.push(chunk)
+    },
+    needsMore: reader.needsMore,
+  })
+  await body.started()
+  return source
+}
+
+/** Throws the error of a body that failed before its end. */
+export function failIncomplete(error: unknown): never {
+  if (error instanceof CatalogError) throw error
+  throw refusal('incomplete_body', 'the body ended before it was complete', { cause: error })
+}
+
+/** Creates a counter of bytes. It throws InvalidInput (413) above the limit, and so does this if the head says so. */
+function createByteCounter(
+  { head, countReceived }: ReadableRequest,
+  limits: BodyLimits,
+  limit: BodyLimit,
+): (bytes: number) => void {
+  const maxBytes = limits[limit] ?? Number.POSITIVE_INFINITY
+  const assertLength = (bytes: number): void => {
+    if (bytes <= maxBytes) return
+    throw refusal(
+      'body_too_large',
+      `the body is larger than the limit of ${formatBytes(maxBytes)} (limits.${limit} of the gateway)`,
+    )
+  }
+  assertLength(head.contentLength ?? 0)
+  let length = 0
+  return (bytes) => {
+    length += bytes
+    countReceived?.(bytes)
+    assertLength(length)
+  }
+}
