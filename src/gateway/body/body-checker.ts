@@ -8,7 +8,7 @@ import {
   quoteForMessage,
   refusal,
 } from '../../catalog-api/index.ts'
-import { isOpen, type JsonForm } from '../../lib/index.ts'
+import { isObject, isOpen, type JsonForm } from '../../lib/index.ts'
 import type { NamedWork } from '../sealed-tokens.ts'
 import type { JsonObject } from '../facts/stated-facts.ts'
 import { listDetailMembers, isFilterMember } from '../facts/change-details.ts'
@@ -143,15 +143,13 @@ function namesJobInBody({ namesJob, selectsJob }: Operation): boolean {
   return namesJob || selectsJob
 }
 
-/** Lists the members that repeat the route, state facts, name further objects or are recorded. */
+/** Lists the members that repeat the route, name further objects, state facts or are recorded. */
 const listWantedMembers = cacheByOperation((operation): ReadonlySet<string> => {
-  const facts = operation.facts.flatMap(([, sources]) => sources.filter(({ in: part }) => part === 'body'))
   return new Set([
     'id',
     'context',
     'index_name',
     ...(namesJobInBody(operation) ? ['job_id'] : []),
-    ...facts.map(({ name }) => name),
     ...listIdMembers(operation),
     ...listDetailMembers(operation),
   ])
@@ -165,7 +163,7 @@ function recordsNumbers({ recorded, entries }: Operation, name: string): boolean
 const envelopeMembers: ReadonlySet<string> = new Set(['id', 'identity', 'context'])
 
 function checkEntries(entries: unknown): void {
-  checkMetadata(readTexts(entries), 'the schema', false)
+  checkMetadata(readTexts(entries), [], false)
 }
 
 /**
@@ -208,20 +206,21 @@ function createMapVisitor(
     form,
     visitMember(member) {
       const { name, depth } = member
-      if (depth > 1) {
+      if (depth > 1 || isWrapped || form.members.has(name)) {
         known.check(member)
-        return 'members'
-      }
-      if (isWrapped || form.members.has(name)) {
-        known.check(member)
-        return 'both'
+        return depth > 1 ? 'members' : 'both'
       }
       firstKey ??= member
       return isReservedMetadata(name) ? 'value' : 'nothing'
     },
     visitKind(kind, member) {
       const { name, depth } = member
-      if (isWrapped || depth > 1 || (kind !== 'string' && form.members.has(name))) assertKind(kind, member)
+      if (depth === 1 && name === 'metadata' && kind === 'object') {
+        isWrapped = true
+        if (firstKey !== undefined) known.check(firstKey)
+        for (const [other, value] of beside.splice(0)) checkBeside(other, value)
+      }
+      if (depth > 1 || isWrapped || (kind !== 'string' && form.members.has(name))) assertKind(kind, member)
       else if (kind !== 'string') {
         throw refusal(
           'invalid_body',
@@ -231,23 +230,19 @@ function createMapVisitor(
     },
     visitValue(text, { name, depth }) {
       if (depth > 1) return undefined
-      if (name === 'metadata' && text.startsWith('{')) {
-        isWrapped = true
-        if (firstKey !== undefined) known.check(firstKey)
-        checkEntries(JSON.parse(text))
-        onMember(name, {})
-        for (const [other, value] of beside.splice(0)) checkBeside(other, value)
-        return undefined
-      }
       const value: unknown = JSON.parse(text)
-      if (!form.members.has(name)) {
-        checkEntries({ [name]: value })
-        return undefined
-      }
       // Values of a map are strings or null; any other value indicates the envelope of a request.
       const isEntry = typeof value === 'string' || value === null
-      if (isWrapped || !isEntry) checkBeside(name, value)
-      else beside.push([name, value])
+      if (name === 'metadata' && isObject(value)) {
+        checkEntries(value)
+        onMember(name, {})
+      } else if (!form.members.has(name)) {
+        checkEntries({ [name]: value })
+      } else if (isWrapped || !isEntry) {
+        checkBeside(name, value)
+      } else {
+        beside.push([name, value])
+      }
       return undefined
     },
   }

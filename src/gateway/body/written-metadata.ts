@@ -15,37 +15,29 @@ import type { JsonObject } from '../facts/stated-facts.ts'
 
 /**
  * Checks the metadata of a schema and of its fields at any depth; with `isIgnored`, it has no effect, so that only extension
- * types count. Returns the names of extension types whose values can
- * refer to other objects, sorted. Throws InvalidInput (400) for an unknown extension type, and for unknown metadata in a
- * name space of catalogs.
+ * types count. Returns the names of extension types whose values can refer to other objects, sorted. Throws InvalidInput
+ * (400) for an unknown extension type, and for unknown metadata in a name space of catalogs.
  */
 export function checkSchemaMetadata(schema: ArrowSchema, isIgnored: boolean): readonly string[] {
-  const checkField = (
-    { name, metadata, children }: ArrowField,
-    parents: readonly string[],
-  ): readonly string[] => {
-    const path = [...parents, name]
-    return [
-      ...checkMetadata(metadata, describeColumn(path), isIgnored),
-      ...children.flatMap((child) => checkField(child, path)),
-    ]
+  const references = new Set(checkMetadata(schema.metadata, [], isIgnored))
+  const checkFields = (fields: readonly ArrowField[], parents: readonly string[]): void => {
+    for (const { name, metadata, children } of fields) {
+      const column = [...parents, name]
+      for (const reference of checkMetadata(metadata, column, isIgnored)) references.add(reference)
+      checkFields(children, column)
+    }
   }
-  const references = [
-    ...checkMetadata(schema.metadata, 'the schema', isIgnored),
-    ...schema.fields.flatMap((field) => checkField(field, [])),
-  ]
-  return [...new Set(references)].toSorted()
+  checkFields(schema.fields, [])
+  return [...references].toSorted()
 }
 
-/**
- * Checks the metadata of one column, or of a schema. Returns and throws as `checkSchemaMetadata`. `owner` is for
- * messages.
- */
+/** Checks the metadata of one column, or of a schema, which has no names. Returns and throws as `checkSchemaMetadata`. */
 export function checkMetadata(
   metadata: Readonly<Record<string, string>>,
-  owner: string,
+  column: readonly string[],
   isIgnored: boolean,
 ): readonly string[] {
+  const owner = column.length === 0 ? 'the schema' : `the column ${quoteForMessage(column.join('.'))}`
   const references: string[] = []
   for (const [key, value] of Object.entries(metadata)) {
     if (!isReservedMetadata(key)) continue
@@ -61,11 +53,6 @@ export function checkMetadata(
     }
   }
   return references
-}
-
-/** Describes a column for messages. */
-function describeColumn(path: readonly string[]): string {
-  return `the column ${quoteForMessage(path.join('.'))}`
 }
 
 function checkExtensionType(name: string, owner: string): readonly string[] {
@@ -91,42 +78,25 @@ const descriptionMember = 'input_schema'
 /** What a function is applied to: it has constants, which may be any JSON, and no metadata. */
 const constantsMember = 'application'
 
-interface WrittenMetadata {
-  readonly map: unknown
-  /** Names that lead to the column; none for a schema. */
-  readonly column: readonly string[]
-  readonly isIgnored: boolean
-}
-
 /**
  * Checks the metadata of columns in a JSON body, at any depth. Returns the names of extension types whose values can
  * refer to other objects, sorted: metadata can give a column such a type. Throws InvalidInput (400) as
  * `checkSchemaMetadata`.
  */
 export function listWrittenReferences({ columnMetadata }: Operation, members: JsonObject): readonly string[] {
-  if (columnMetadata !== 'stored') return []
   const references = new Set<string>()
-  for (const { map, column, isIgnored } of findMetadata(members, [], false)) {
-    const owner = column.length === 0 ? 'the schema' : describeColumn(column)
-    for (const name of checkMetadata(readTexts(map), owner, isIgnored)) references.add(name)
-  }
-  return [...references].toSorted()
-}
-
-function* findMetadata(
-  value: unknown,
-  parents: readonly string[],
-  isIgnored: boolean,
-): Generator<WrittenMetadata, void, void> {
-  if (Array.isArray(value)) for (const item of value) yield* findMetadata(item, parents, isIgnored)
-  else if (isObject(value)) {
+  const check = (value: unknown, parents: readonly string[], isIgnored: boolean): void => {
+    if (Array.isArray(value)) for (const item of value) check(item, parents, isIgnored)
+    if (!isObject(value)) return
     const column = [...parents, ...readColumnName(value)]
     for (const [name, member] of Object.entries(value)) {
-      if (metadataMembers.has(name)) yield { map: member, column, isIgnored }
-      else if (name !== constantsMember)
-        yield* findMetadata(member, column, isIgnored || name === descriptionMember)
+      if (metadataMembers.has(name)) {
+        for (const one of checkMetadata(readTexts(member), column, isIgnored)) references.add(one)
+      } else if (name !== constantsMember) check(member, column, isIgnored || name === descriptionMember)
     }
   }
+  if (columnMetadata === 'stored') check(members, [], false)
+  return [...references].toSorted()
 }
 
 /** The name of the column that an object describes, in a list; empty if it describes none. */

@@ -30,10 +30,15 @@ export type FactValue = string | boolean | readonly string[] | ReadonlyMap<strin
  * Parses a fact from a query parameter or a header; maps are JSON. `where` names the source in messages. Throws
  * InvalidInput (400) for a value that the fact cannot have.
  */
-export function parseFactText(operation: Operation, fact: FactName, text: string, where: string): FactValue {
+export function parseFactText(
+  operation: Operation,
+  fact: FactName,
+  text: string,
+  where: string,
+): FactValue | undefined {
   const type: FactType = factTypes[fact]
-  if (type === 'map') return parseFactMapText(text, where)
-  return type === 'flag' ? text === 'true' : parseFactString(operation, fact, text, where)
+  const value = type === 'map' ? parseMapText(text, where) : type === 'flag' ? text === 'true' : text
+  return parseFactMember(operation, fact, value, where)
 }
 
 /**
@@ -59,7 +64,12 @@ export function parseFactMember(
     return value
   }
   if (typeof value !== 'string') throw wrongTypeError(where, value, 'a string')
-  return parseFactString(operation, fact, value, where)
+  assertAtMost(maxTextLength, value.length, where, 'characters')
+  if (type === 'word') return parseFactWord(operation, fact, value)
+  if (type === 'tag') assertTag(value)
+  if (type !== 'branch') return value
+  assertBranch(value)
+  return canonicalizeBranch(value)
 }
 
 export function isSameFactValue(one: FactValue, other: FactValue): boolean {
@@ -79,16 +89,6 @@ function serializeFact(value: FactValue): string {
   return JSON.stringify(value)
 }
 
-function parseFactString(operation: Operation, fact: FactName, text: string, where: string): string {
-  const type: FactType = factTypes[fact]
-  assertAtMost(maxTextLength, text.length, where, 'characters')
-  if (type === 'word') return parseFactWord(operation, fact, text)
-  if (type === 'tag') assertTag(text)
-  if (type !== 'branch') return text
-  assertBranch(text)
-  return canonicalizeBranch(text)
-}
-
 function parseFactWord({ name, modes, behaviors }: Operation, fact: FactName, text: string): string {
   const word = canonicalizeWord(text)
   const known = (fact === 'behavior' ? behaviors : modes).map((one) => one.toLowerCase())
@@ -100,17 +100,16 @@ function parseFactWord({ name, modes, behaviors }: Operation, fact: FactName, te
 }
 
 /** JSON that affects a decision must be unambiguous in a header as in a body. */
-function parseFactMapText(text: string, where: string): ReadonlyMap<string, string> {
-  const bytes = Buffer.from(text)
+function parseMapText(text: string, where: string): unknown {
   const json = new JsonTransformer({ visitMember: () => 'nothing' }, 0)
   try {
-    json.push(bytes)
+    json.push(Buffer.from(text))
     if (!json.end()) throw refusal('invalid_fact', 'empty value')
   } catch (error) {
     const reason = error instanceof Error ? error.message.replace('the body', 'it') : ''
     throw refusal('invalid_fact', `${where} is not a JSON object of strings: ${reason}`, { cause: error })
   }
-  return parseFactMap(JSON.parse(text), where)
+  return JSON.parse(text)
 }
 
 function parseFactMap(value: unknown, where: string): ReadonlyMap<string, string> {

@@ -1,4 +1,4 @@
-import { findHeader, isListOfStrings, isObject } from '../../lib/index.ts'
+import { findHeader, isObject } from '../../lib/index.ts'
 import {
   type CatalogError,
   describeFactSource,
@@ -6,7 +6,6 @@ import {
   type FactName,
   type FactSource,
   foldName,
-  hasFactType,
   headerDialects,
   isReferenceSwitch,
   type Operation,
@@ -43,10 +42,7 @@ type ReadSource = (fact: FactName, source: FactSource) => FactValue | undefined
  * Throws InvalidInput (400) for a value that a fact cannot have, or if two sources disagree.
  */
 export function readHeadFacts(request: Matched): KnownFacts {
-  const { operation } = request.route
-  const stated = readFacts(operation, createSourceReader(request, undefined))
-  const mayStateMore = request.head.hasBody && operation.body !== 'arrow'
-  return mayStateMore ? withPendingFacts(operation, stated) : { stated }
+  return readBodyFacts(request, {}, !request.head.hasBody || request.route.operation.body === 'arrow')
 }
 
 /**
@@ -56,10 +52,7 @@ export function readHeadFacts(request: Matched): KnownFacts {
 export function readBodyFacts(request: Matched, members: JsonObject, isWhole: boolean): KnownFacts {
   const { operation } = request.route
   const stated = readFacts(operation, createSourceReader(request, members))
-  return isWhole ? { stated } : withPendingFacts(operation, stated)
-}
-
-function withPendingFacts(operation: Operation, stated: StatedFacts): KnownFacts {
+  if (isWhole) return { stated }
   const isPending = ([name, sources]: Operation['facts'][number]): boolean =>
     stated[name] === undefined && sources.some((source) => source.in !== 'query' && source.in !== 'header')
   return { stated, pendingFacts: new Set(operation.facts.filter(isPending).map(([name]) => name)) }
@@ -79,7 +72,7 @@ export function getMember(members: unknown, name: string): unknown {
   return isObject(members) && Object.hasOwn(members, name) ? (members[name] ?? undefined) : undefined
 }
 
-function createSourceReader({ route, head }: Matched, members: JsonObject | undefined): ReadSource {
+function createSourceReader({ route, head }: Matched, members: JsonObject): ReadSource {
   const { operation, parameters } = route
   const fromHead = (fact: FactName, source: FactSource): FactValue | undefined => {
     const text =
@@ -113,7 +106,8 @@ function readFacts(operation: Operation, read: ReadSource): StatedFacts {
       if (first === undefined) first = { source, value }
       else assertSameStatement(first, { source, value })
     }
-    if (first !== undefined) setFact((facts ??= {}), fact, first.value)
+    // The parsers return a value of the type of the fact, which the compiler cannot relate.
+    if (first !== undefined) ((facts ??= {}) as Record<FactName, FactValue>)[fact] = first.value
   }
   if (facts === undefined) return {}
   assertNoReferenceSwitch(facts.properties, 'the properties')
@@ -134,15 +128,6 @@ function assertNoReferenceSwitch(map: ReadonlyMap<string, string> | undefined, w
       `the key ${quoteForMessage(key)} among ${where} could let the catalog read further objects; omit it`,
     )
   }
-}
-
-/** The parsers return a value of the type of the fact, which the compiler cannot relate. */
-function setFact(facts: MutableFacts, name: FactName, value: FactValue): void {
-  if (typeof value === 'string' && hasFactType(name, 'word', 'text', 'branch', 'tag')) facts[name] = value
-  else if (typeof value === 'boolean' && hasFactType(name, 'flag')) facts[name] = value
-  else if (value instanceof Map && hasFactType(name, 'map')) facts[name] = value
-  else if (isListOfStrings(value) && hasFactType(name, 'names')) facts[name] = value
-  else throw new Error(`the fact ${name} was parsed as a value of another type`)
 }
 
 /** Some catalogs take the location of an object from its properties. All its names must agree. */

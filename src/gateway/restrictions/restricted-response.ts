@@ -172,34 +172,32 @@ interface VisibleFields {
   readonly structs: ReadonlySet<string>
 }
 
-/** Keeps visible fields, and of a struct with visible fields only these. Metadata may say anything. */
-function* trimFields(fields: unknown, prefix: string, visible: VisibleFields): Steps<readonly unknown[]> {
+/**
+ * Keeps visible fields, and of a struct with visible fields only these; all fields if nothing says which are visible. Metadata
+ * may say anything.
+ */
+function* trimFields(
+  fields: unknown,
+  prefix: string,
+  visible: VisibleFields | undefined,
+): Steps<readonly unknown[]> {
   if (!Array.isArray(fields)) throw invalidDescription()
   const trimmed: unknown[] = []
   for (const field of fields as readonly unknown[]) {
     if (!isObject(field) || typeof field['name'] !== 'string') throw invalidDescription()
     const { name, type, nullable } = field
     const path = prefix + field['name']
-    if (visible.columns.has(path)) {
-      trimmed.push({ name, nullable, type: withoutMetadata(type) })
-    } else if (visible.structs.has(path) && isObject(type)) {
-      const parts = yield* trimFields(type['fields'], `${path}.`, visible)
+    const isVisible = visible === undefined || visible.columns.has(path)
+    const hasFields = isObject(type) && (!isVisible || Array.isArray(type['fields']))
+    if (hasFields && (isVisible || visible.structs.has(path))) {
+      const parts = yield* trimFields(type['fields'], `${path}.`, isVisible ? undefined : visible)
       trimmed.push({ name, nullable, type: { ...type, fields: parts } })
+    } else if (isVisible) {
+      trimmed.push({ name, nullable, type })
     }
     yield
   }
   return trimmed
-}
-
-function withoutMetadata(type: unknown): unknown {
-  if (!isObject(type) || !Array.isArray(type['fields'])) return type
-  return {
-    ...type,
-    fields: type['fields'].map((field: unknown) => {
-      if (!isObject(field)) throw invalidDescription()
-      return { name: field['name'], nullable: field['nullable'], type: withoutMetadata(field['type']) }
-    }),
-  }
 }
 
 function invalidDescription(): Error {
