@@ -2,7 +2,6 @@ import {
   assertIdentifier,
   CatalogError,
   type Identifier,
-  type Listing,
   type Operation,
   parseIdentifier,
   refusal,
@@ -13,16 +12,9 @@ import { compareIdentifiers, type ListingSource, type SourcePage } from './listi
 import type { Upstream } from '../upstream/upstream.ts'
 import { findServedId, type Upstreams } from '../upstream/upstreams.ts'
 
-/** Member of the response that holds the listed names. */
-const listedMembers: Readonly<Record<Listing, string>> = {
-  namespaces: 'namespaces',
-  tables: 'tables',
-  views: 'views',
-  'all tables': 'tables',
-}
-
+/** Returns the member of the response that holds the listed names. */
 export function getListedMember({ lists = 'tables' }: Pick<Operation, 'lists'>): string {
-  return listedMembers[lists]
+  return lists === 'all tables' ? 'tables' : lists
 }
 
 interface ListingScope {
@@ -33,26 +25,21 @@ interface ListingScope {
 }
 
 /** Reads the response of an upstream to an operation. */
-export type ReadUpstream = (
-  upstream: Upstream,
-  target: RouteMatch,
-) => Promise<Readonly<Record<string, unknown>>>
-
-/** Receives each name that an upstream lists and that no request could contain, with the reason. */
-type OnNameLeftOut = (upstream: string, reason: CatalogError) => void
+type ReadUpstream = (upstream: Upstream, target: RouteMatch) => Promise<Readonly<Record<string, unknown>>>
 
 /**
  * Creates the sources of a listing: the listing of the upstream of the namespace, without names that belong to other
  * upstreams, and the names of mount points, whether or not that upstream has such namespaces. A listing of all tables
  * merges those of all upstreams, each without names that belong to others, and does without upstreams that fail. If it
  * is restricted to the root, only one upstream has such tables. Upstreams in which the caller can see nothing are not read.
+ * `onNameLeftOut` receives each name that an upstream lists and that no request could contain, with the reason.
  */
 export function createListingSources(
   route: RouteMatch,
   upstreams: Upstreams,
   { canSeeBeneath, rootTablesOnly }: ListingScope,
   read: ReadUpstream,
-  onNameLeftOut: OnNameLeftOut = () => undefined,
+  onNameLeftOut: (upstream: string, reason: CatalogError) => void = () => undefined,
 ): readonly ListingSource[] {
   const { lists } = route.operation
   const list = (
@@ -70,23 +57,19 @@ export function createListingSources(
         (reason) => onNameLeftOut(upstream.name, reason),
       ),
   })
-  const listAllTables = (upstream: Upstream): ListingSource => {
-    const { delimiter } = upstream
-    // No part of a valid id contains this delimiter, so a name cannot be mistaken for another id.
-    const all = list(upstream, { ...route, delimiter }, (name) => parseIdentifier(name, delimiter))
-    return { ...all, findReason: findReasonToContinue }
-  }
   if (!canSeeBeneath(route.id)) return []
-  if (lists === 'all tables' && rootTablesOnly) {
-    const source = listAllTables(upstreams.root)
-    const findInRoot = (name: string): Identifier | undefined => {
-      const id = source.toIdentifier(name)
-      return id?.length === 1 ? id : undefined
-    }
-    return [{ ...source, toIdentifier: findInRoot }]
-  }
   if (lists === 'all tables') {
-    return upstreams.all.filter(({ namespaces = [[]] }) => namespaces.some(canSeeBeneath)).map(listAllTables)
+    const visible = upstreams.all.filter(({ namespaces = [[]] }) => namespaces.some(canSeeBeneath))
+    return (rootTablesOnly ? [upstreams.root] : visible).map((upstream): ListingSource => {
+      const { delimiter } = upstream
+      // No part of a valid id contains this delimiter, so a name cannot be mistaken for another id.
+      const all = list(upstream, { ...route, delimiter }, (name) => parseIdentifier(name, delimiter))
+      const toIdentifier = (name: string): Identifier | undefined => {
+        const id = all.toIdentifier(name)
+        return rootTablesOnly && id?.length !== 1 ? undefined : id
+      }
+      return { ...all, toIdentifier, findReason: findReasonToContinue }
+    })
   }
   const leadingOn = upstreams.listMountNames(route.id)
   const own = list(upstreams.forId(route.id), route, (name) => assertIdentifier([...route.id, name]))
@@ -98,19 +81,15 @@ export function createListingSources(
     read: (token, size) => own.read(token, size).catch(emptyIfNamespaceMissing),
     toIdentifier: (name) => (elsewhere.has(name) ? undefined : own.toIdentifier(name)),
   }
-  return lists === 'namespaces' ? [rest, createMountSource(route.id, leadingOn)] : [rest]
-}
-
-/** Names of upstreams do not start with a dash. */
-const mountSourceName = '-'
-
-function createMountSource(namespace: Identifier, names: readonly string[]): ListingSource {
-  const sorted = names.toSorted((one, other) => compareIdentifiers([one], [other]))
-  return {
-    name: mountSourceName,
-    read: () => Promise.resolve({ names: sorted, next: undefined }),
-    toIdentifier: (name) => [...namespace, name],
+  if (lists !== 'namespaces') return [rest]
+  const names = leadingOn.toSorted((one, other) => compareIdentifiers([one], [other]))
+  const mounts: ListingSource = {
+    // Names of upstreams do not start with a dash.
+    name: '-',
+    read: () => Promise.resolve({ names, next: undefined }),
+    toIdentifier: (name) => [...route.id, name],
   }
+  return [rest, mounts]
 }
 
 async function readPage(

@@ -1,4 +1,3 @@
-import type { RequestSpans } from '../../observability/index.ts'
 import {
   runAttempt,
   type UpstreamCallOptions,
@@ -8,6 +7,7 @@ import {
 } from './upstream-attempt.ts'
 import { type Upstream, buildUpstreamTarget } from './upstream.ts'
 import {
+  assertNotCompressed,
   getFailureReason,
   isTransportFailure,
   isUnavailableResponse,
@@ -17,22 +17,21 @@ import {
 import { isObject, parseJsonBytes, removeHeaders } from '../../lib/index.ts'
 import { refusal, type RouteMatch } from '../../catalog-api/index.ts'
 import { ClientDisconnected } from '../downstream.ts'
-import { assertNotCompressed } from './content-coding.ts'
 
 /** Headers that identify the span that a request continues (W3C Trace Context). */
 const traceHeaders: ReadonlySet<string> = new Set(['traceparent', 'tracestate'])
 
-/** Runs one attempt as a span, whose trace headers replace those of the client. Attempts count from 1. */
-async function runAttemptInSpan(
+/** Runs one attempt, as a span if traces are on, whose trace headers replace those of the client. Attempts count from 1. */
+async function runTracedAttempt(
   upstream: Upstream,
   request: UpstreamRequest,
   options: UpstreamCallOptions,
   attempt: number,
-  spans: RequestSpans,
 ): Promise<UpstreamResponse> {
+  if (options.spans === undefined) return runAttempt(upstream, request, options, attempt > 1)
   const { protocol, hostname, port } = new URL(upstream.origin)
   const { method } = request
-  const span = spans.startCall(method, {
+  const span = options.spans.startCall(method, {
     'http.request.method': method,
     'server.address': hostname,
     'server.port': Number(port) || (protocol === 'https:' ? 443 : 80),
@@ -42,14 +41,13 @@ async function runAttemptInSpan(
   const headers = [...removeHeaders(request.headers, traceHeaders), ...span.headers]
   try {
     const response = await runAttempt(upstream, { ...request, headers }, options, attempt > 1)
-    const isFailure = response.status >= 400
-    span.end({
-      attributes: {
-        'http.response.status_code': response.status,
-        ...(isFailure && { 'error.type': String(response.status) }),
-      },
-      isFailure,
-    })
+    const { status } = response
+    const isFailure = status >= 400
+    const attributes = {
+      'http.response.status_code': status,
+      ...(isFailure && { 'error.type': String(status) }),
+    }
+    span.end({ attributes, isFailure })
     return response
   } catch (error) {
     span.end({ attributes: { 'error.type': getFailureReason(error) }, isFailure: true })
@@ -112,13 +110,9 @@ async function sendWithCredential(
   attempt: number,
 ): Promise<UpstreamResponse> {
   const { credentials } = upstream
-  const { spans } = options
   const send = (attemptNumber: number): Promise<UpstreamResponse> => {
     const headers = [...request.headers, ...upstream.getOwnHeaders()]
-    const outgoing = { ...request, headers }
-    return spans === undefined
-      ? runAttempt(upstream, outgoing, options, attemptNumber > 1)
-      : runAttemptInSpan(upstream, outgoing, options, attemptNumber, spans)
+    return runTracedAttempt(upstream, { ...request, headers }, options, attemptNumber)
   }
   const refused = credentials.current
   const response = await send(attempt)
@@ -135,9 +129,7 @@ export function assertCircuitClosed({ health, bounds }: Upstream): void {
   throw refusal(
     'circuit_open',
     `the upstream failed repeatedly and is not asked (circuit open); retry in ${seconds} s`,
-    {
-      headers: { 'retry-after': String(seconds) },
-    },
+    { headers: { 'retry-after': String(seconds) } },
   )
 }
 

@@ -1,6 +1,7 @@
 import { lancedbServerHeader, limitLancedbServerVersion } from '../../catalog-api/index.ts'
 import {
   decodeContent,
+  findHeader,
   hasHeader,
   ownedBy,
   parseConnectionTokens,
@@ -23,7 +24,6 @@ import {
   type ResponseHead,
   type WriteCallback,
 } from '../../http1/index.ts'
-import { getContentCoding } from './content-coding.ts'
 
 export type UpstreamRequest = OutgoingRequest
 
@@ -307,6 +307,12 @@ class ResponseRelay implements ResponseHandler {
 
 function createClientClosed(): ClientDisconnected {
   return new ClientDisconnected('the client closed the connection')
+}
+
+/** The content coding of a response, whose headers alternate names and values; undefined if there is none. */
+export function getContentCoding(headers: readonly string[]): string | undefined {
+  const coding = findHeader(headers, 'content-encoding')
+  return coding === undefined || coding.toLowerCase() === 'identity' ? undefined : coding
 }
 
 /** The gateway requests no content coding, but some proxies compress all the same. */

@@ -9,8 +9,12 @@ import {
   refusal,
 } from '../../catalog-api/index.ts'
 import { challenge } from '../../identity/index.ts'
-import { getContentCoding } from './content-coding.ts'
-import { type UpstreamResponse, ResponseTooLarge, AttemptFailed } from './upstream-attempt.ts'
+import {
+  AttemptFailed,
+  getContentCoding,
+  ResponseTooLarge,
+  type UpstreamResponse,
+} from './upstream-attempt.ts'
 import { ClientDisconnected } from '../downstream.ts'
 import { RequestTimeout, TransportError, type TransportErrorCode } from '../../http1/index.ts'
 
@@ -71,6 +75,16 @@ function createErrorMessage(
   return coding === undefined
     ? refused
     : `${refused}; its body has the content-encoding ${quoteForMessage(coding)}, expected none, as requested`
+}
+
+/** Throws ServiceUnavailable (502) for a response that the gateway has to read, but that is compressed. */
+export function assertNotCompressed(headers: readonly string[]): void {
+  const coding = getContentCoding(headers)
+  if (coding === undefined) return
+  throw refusal(
+    'upstream_response_invalid',
+    `the response of the catalog has the content-encoding ${quoteForMessage(coding)}; expected none, as requested`,
+  )
 }
 
 const failureMessages = {
