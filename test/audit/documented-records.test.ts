@@ -18,7 +18,7 @@ const entries: readonly Section[] = [
 
 it.each<Section>([
   ...entries,
-  ['All records', 'RecordHead', records],
+  ['All records', 'RecordFrame', records],
   ['outcome', 'OutcomeEntry', records],
   ['Parts of records', 'AuditedObject', records],
   ['Parts of records', 'CreatedVersion', records],
@@ -48,10 +48,17 @@ it.each(entries)('docs/audit-records.md lists in "%s" only members of %s', (sect
   )
 })
 
-/** Returns the names of members, also of nested objects. */
+/** Returns the names of members, also of nested objects and of the interfaces of this source that it extends. */
 function membersOf(type: string, source: string): string[] {
-  const body = new RegExp(`^export interface ${type}\\b[^{]*?\\{\n([^]*?)^\\}`, 'm').exec(source)?.[1] ?? ''
-  return [...body.matchAll(/\breadonly (\w+)\??:/g)].map(([, name = '']) => name)
+  const declaration = new RegExp(`^(?:export )?interface ${type}\\b([^{]*?)\\{\n([^]*?)^\\}`, 'm').exec(
+    source,
+  )
+  const [, extended = '', body = ''] = declaration ?? []
+  const bases = [...extended.matchAll(/\b[A-Z]\w+/g)]
+  return [
+    ...bases.flatMap(([base]) => membersOf(base, source)),
+    ...[...body.matchAll(/\breadonly (\w+)\??:/g)].map(([, name = '']) => name),
+  ]
 }
 
 function sectionOf(heading: string): string {

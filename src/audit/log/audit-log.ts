@@ -2,18 +2,16 @@ import { dirname, join, resolve } from 'node:path'
 import type { Operation } from '../../catalog-api/index.ts'
 import { ChainWriter, createSealRequest } from './chain-writer.ts'
 import { type FileLock, lockFile, makeFolder, syncFolder } from '../../lib/index.ts'
-import { GroupCommit, type AuditObserver, type AuditUnavailable, type Priority } from './group-commit.ts'
+import { type AuditObserver, createGroupCommit } from './group-commit.ts'
 import { type AuditMode, redactionSchema, type RedactionSettings } from '../../config/index.ts'
 import {
   createOutcomeRecord,
   createRecord,
   createRequestRecordFactory,
   createResolvedRecord,
-  type RequestRecordFactory,
   type UnchainedRecord,
 } from '../records/unchained-record.ts'
 import type {
-  ChainEnd,
   IntentEntry,
   IntentReference,
   OutcomeEntry,
@@ -22,8 +20,8 @@ import type {
   ReloadEntry,
   ResolvedEntry,
 } from '../records/audit-record.ts'
-import { recoverFolder, type Recovery } from './recovery.ts'
-import { openRedaction, type Redaction } from '../records/redaction.ts'
+import { recoverFolder } from './recovery.ts'
+import { openRedaction } from '../records/redaction.ts'
 import { planRemoval, removeSegments, type Retention } from './retention.ts'
 import { openSealKey } from '../records/seal-key.ts'
 import type { DurableEnd } from '../sinks/sink.ts'
@@ -57,16 +55,6 @@ export interface AuditLogOptions {
   readonly observer?: Partial<AuditObserver>
 }
 
-interface AuditStatus {
-  /** False if the next intent would be refused, as far as is known. */
-  readonly writable: boolean
-  readonly queued: number
-  /** Number of refusals and reloads lost since the log was opened. */
-  readonly dropped: number
-  readonly unresolved: number
-  readonly head: ChainEnd
-}
-
 /** In one record of a reload. */
 const maxKeyChanges = 100
 
@@ -77,17 +65,7 @@ export async function openAuditLog(options: AuditLogOptions): Promise<AuditLog> 
   if (created !== undefined) await syncParents(folder, created)
   const lock = await lockFile(join(folder, 'writer.lock'))
   try {
-    const { gateway, software, segmentBytes = 64 * 1024 * 1024, segmentMs = 3_600_000 } = options
-    const { sealRecords = 1_000, sealKeyFile, observer = {} } = options
-    const key = await openSealKey(folder, sealKeyFile)
-    if (key.generatedPublicFile !== undefined) observer.keyGenerated?.(key.generatedPublicFile)
-    const recovery = await recoverFolder(folder, key)
-    const chain = { folder, gateway, software, segmentBytes, segmentMs, sealRecords, key, observer }
-    const redaction = await openRedaction(folder, options.redaction ?? redactionSchema.parse({}))
-    const writer = await ChainWriter.create(chain, recovery)
-    for (const repair of recovery.repairs) observer.recovered?.(repair)
-    for (const { file, what, lines } of recovery.foreign) observer.tampered?.(file, what, lines)
-    return new AuditLog({ ...options, folder }, writer, lock, recovery, redaction)
+    return await startChain({ ...options, folder }, lock)
   } catch (error) {
     await lock.release()
     throw error
@@ -95,200 +73,148 @@ export async function openAuditLog(options: AuditLogOptions): Promise<AuditLog> 
 }
 
 /** Stores records in the order of the calls. Rejects them while the disk fails; a `gap` record then counts them. */
-export class AuditLog {
-  readonly chain: string
-  readonly recovery: Recovery
-  readonly contextKeys: readonly string[]
-  readonly mode: AuditMode
-  readonly #writer: ChainWriter
-  readonly #lock: FileLock
-  readonly #records: RequestRecordFactory
-  readonly #redaction: Redaction
-  readonly #commit: GroupCommit
-  readonly #options: AuditLogOptions
-  readonly #observer: Partial<AuditObserver>
-  readonly #sealTimer: NodeJS.Timeout
-  #rotations = 0
-  #pruning: Promise<void> = Promise.resolve()
-  #closing: Promise<void> | undefined
-  #dropped = 0
+export type AuditLog = Awaited<ReturnType<typeof startChain>>
 
-  /** Use `openAuditLog` instead. */
-  constructor(
-    options: AuditLogOptions,
-    writer: ChainWriter,
-    lock: FileLock,
-    recovery: Recovery,
-    redaction: Redaction,
-  ) {
-    const { queueRecords = 10_000, queueBytes = 16 * 1024 * 1024, sealMs = 10_000 } = options
-    const append = async (records: readonly UnchainedRecord[]): Promise<readonly number[]> => {
-      if (!lock.isHeld()) throw new Error('another process took over the audit folder, or may have')
-      const seqs = await writer.append(records)
-      if (writer.rotations > this.#rotations) this.prune()
-      this.#rotations = writer.rotations
-      return seqs
-    }
-    this.chain = writer.chain
-    this.recovery = recovery
-    this.contextKeys = redaction.contextKeys
-    this.mode = options.mode ?? 'strict'
-    this.#writer = writer
-    this.#lock = lock
-    this.#records = createRequestRecordFactory(redaction)
-    this.#redaction = redaction
-    this.#options = options
-    this.#observer = options.observer ?? {}
-    const bounds = { records: queueRecords, bytes: queueBytes }
-    this.#commit = new GroupCommit(append, bounds, this.#observer)
-    this.#sealTimer = setInterval(() => this.#requestSeal(), sealMs).unref()
-    this.prune()
+async function startChain(options: AuditLogOptions, lock: FileLock) {
+  const { folder, gateway, software, mode = 'strict', reads = false, retention, observer = {} } = options
+  const { segmentBytes = 64 * 1024 * 1024, segmentMs = 3_600_000 } = options
+  const { sealKeyFile, sealRecords = 1_000, sealMs = 10_000 } = options
+  const { queueRecords = 10_000, queueBytes = 16 * 1024 * 1024 } = options
+  const key = await openSealKey(folder, sealKeyFile, observer.keyGenerated)
+  const recovery = await recoverFolder(folder, key)
+  const redaction = await openRedaction(folder, options.redaction ?? redactionSchema.parse({}))
+  const requests = createRequestRecordFactory(redaction)
+  const chain = { folder, gateway, software, segmentBytes, segmentMs, sealRecords, key, observer }
+  const writer = await ChainWriter.create(chain, recovery)
+  for (const repair of recovery.repairs) observer.recovered?.(repair)
+  for (const { file, what, lines } of recovery.foreign) observer.tampered?.(file, what, lines)
+
+  const queue = createGroupCommit(append, { records: queueRecords, bytes: queueBytes }, observer)
+  const sealTimer = setInterval(requestSeal, sealMs).unref()
+  let rotations = 0
+  let pruning = Promise.resolve()
+  let closing: Promise<void> | undefined
+  prune()
+
+  async function append(records: readonly UnchainedRecord[]): Promise<readonly number[]> {
+    if (!lock.isHeld()) throw new Error('another process took over the audit folder, or may have')
+    const seqs = await writer.append(records)
+    if (writer.rotations > rotations) prune()
+    rotations = writer.rotations
+    return seqs
   }
 
-  /** Undefined for an operation without records. */
-  modeFor({ effect }: Pick<Operation, 'effect'>): AuditMode | undefined {
-    return effect === 'read' && this.#options.reads !== true ? undefined : this.mode
+  function requestSeal(): void {
+    if (writer.isUnsealed || queue.status().queued > 0)
+      queue.enqueue(createSealRequest(), 'internal').catch(ignore)
   }
 
-  /**
-   * Resolves when the intent is durable: only then may the change be sent upstream. Rejects with `AuditUnavailable`.
-   */
-  async recordIntent(entry: IntentEntry, isAwaited = true): Promise<IntentReference> {
-    const record = this.#records.createIntent(entry)
-    const seq = await this.#enqueueRequest(record, isAwaited)
-    const receipt = { chain: this.chain, seq, request: entry.request, tables: record.tables }
-    this.#writer.unresolved.set(seq, receipt)
-    return receipt
-  }
-
-  /**
-   * Resolves when the outcome is durable. Never rejected for a full queue. Rejects with `AuditUnavailable` if the disk
-   * fails; the call may be repeated with the same receipt, otherwise the next start records the outcome as unknown.
-   */
-  async recordOutcome(receipt: IntentReference, entry: OutcomeEntry, isAwaited = true): Promise<void> {
-    await this.#enqueue(createOutcomeRecord(receipt, entry), 'outcome', !isAwaited)
-    this.#writer.unresolved.delete(receipt.seq)
-  }
-
-  /** Resolves when the resolution is durable. Rejects with `AuditUnavailable`; the call may be repeated. */
-  async recordResolution(intent: IntentReference, entry: ResolvedEntry): Promise<void> {
-    await this.#enqueue(createResolvedRecord(intent, entry), 'resolution')
-  }
-
-  /** Records a refusal if the queue has room; otherwise drops it and counts it in the log. */
-  recordRefusal(entry: RefusalEntry): void {
-    this.#enqueueAsync(this.#records.createRefusal(entry))
-  }
-
-  /**
-   * Resolves when the record is durable: only then may the request be sent upstream. Rejects with `AuditUnavailable`.
-   */
-  async recordPassThrough(entry: PassThroughEntry, isAwaited = true): Promise<void> {
-    await this.#enqueueRequest(this.#records.createPassThrough(entry), isAwaited)
-  }
-
-  /**
-   * Records a reload, in several records if many keys changed. Drops them like refusals if the queue is full. `onDurable`
-   * is called when the last one is durable.
-   */
-  recordReload({ keys = [], ...entry }: ReloadEntry, onDurable?: () => void): void {
-    for (let index = 0; index === 0 || index < keys.length; index += maxKeyChanges) {
-      const part = keys.slice(index, index + maxKeyChanges).map((one) => this.#redaction.redactKeyChange(one))
-      const record = createRecord('reload', { ...entry, ...(part.length > 0 && { keys: part }) })
-      this.#enqueueAsync(record, index + maxKeyChanges >= keys.length ? onDurable : undefined)
-    }
-  }
-
-  /** Returns the end of the durable part of the log; data after it may be truncated. */
-  durableEnd(): DurableEnd {
-    const { file, length, head } = this.#writer
-    return { file, length, chain: head.chain, seq: head.seq }
-  }
-
-  status(): AuditStatus {
-    const { queued, failure } = this.#commit
-    return {
-      writable:
-        failure === undefined &&
-        this.#commit.getUnavailableReason('request') === undefined &&
-        this.#lock.isHeld(),
-      queued,
-      dropped: this.#dropped,
-      unresolved: this.#writer.unresolved.size,
-      head: this.#writer.head,
-    }
-  }
-
-  /** Removes segments by retention, as opening and rotation do. Call it once `Retention.inDoubtIntents` is known. */
-  prune(): void {
-    if (this.#options.retention === undefined) return
-    this.#pruning = this.#pruning
-      .then(() => this.#removeExpired(this.#options.retention ?? {}))
+  function prune(): void {
+    if (retention === undefined) return
+    pruning = pruning
+      .then(() => removeExpired(retention))
       .catch((error: unknown) => {
-        if (this.#closing === undefined) this.#observer.pruningFailed?.(error)
+        if (closing === undefined) observer.pruningFailed?.(error)
       })
   }
 
-  /** Writes all queued records, accepts no more, and releases the lock of the folder. */
-  close(): Promise<void> {
-    this.#closing ??= this.#finish()
-    return this.#closing
-  }
-
-  async #finish(): Promise<void> {
-    clearInterval(this.#sealTimer)
-    await this.#commit.drain()
-    this.#requestSeal()
-    await this.#commit.close()
-    await this.#pruning
-    await this.#writer.close()
-    await this.#lock.release()
-  }
-
-  #requestSeal(): void {
-    if (!this.#writer.isUnsealed && this.#commit.queued === 0) return
-    void this.#enqueue(createSealRequest(), 'internal').catch(ignore)
-  }
-
-  /** Resolves with the number of the record when it is durable. */
-  #enqueue(record: UnchainedRecord, priority: Priority, isAsync = false): Promise<number> {
-    return new Promise((onDurable, onFailure) => {
-      this.#commit.enqueue({ record, onDurable, onFailure, priority, isAsync })
-    })
-  }
-
-  #enqueueRequest(record: UnchainedRecord, isAwaited: boolean): Promise<number> {
-    if (isAwaited) return this.#enqueue(record, 'request')
-    return new Promise((resolve, reject) => this.#enqueueAsync(record, resolve, reject))
-  }
-
-  #enqueueAsync(
-    record: UnchainedRecord,
-    onDurable: (seq: number) => void = ignore,
-    failed: (error: AuditUnavailable) => void = ignore,
-  ): void {
-    const onFailure = (error: AuditUnavailable): void => {
-      this.#dropped += 1
-      this.#observer.dropped?.()
-      failed(error)
-    }
-    this.#commit.enqueue({ record, onDurable, onFailure, priority: 'optional', isAsync: true })
-  }
-
   /** The removal is recorded and sealed before it is executed. */
-  async #removeExpired(retention: Retention): Promise<void> {
-    const { folder } = this.#options
+  async function removeExpired(retention: Retention): Promise<void> {
     const inDoubt = retention.inDoubtIntents === undefined ? [] : retention.inDoubtIntents()
     if (inDoubt === undefined) return
-    const { file, unresolved } = this.#writer
+    const { file, unresolved } = writer
     const removal = await planRemoval(folder, file, [...unresolved.values(), ...inDoubt], retention)
     if (removal === undefined) return
     await Promise.all([
-      this.#enqueue(createRecord('pruned', removal), 'internal'),
-      this.#enqueue(createSealRequest(), 'internal'),
+      queue.enqueue(createRecord('pruned', removal), 'internal'),
+      queue.enqueue(createSealRequest(), 'internal'),
     ])
     await removeSegments(folder, removal.files)
-    this.#observer.pruned?.(removal.files)
+    observer.pruned?.(removal.files)
+  }
+
+  async function finish(): Promise<void> {
+    clearInterval(sealTimer)
+    await queue.drain()
+    requestSeal()
+    await queue.close()
+    await pruning
+    await writer.close()
+    await lock.release()
+  }
+
+  return {
+    chain: writer.chain,
+    recovery,
+    contextKeys: redaction.contextKeys,
+    /** How changes are recorded. */
+    mode,
+    /** Undefined for an operation without records. */
+    modeFor: ({ effect }: Pick<Operation, 'effect'>) => (effect === 'read' && !reads ? undefined : mode),
+    /** Resolves when the intent is durable: only then may the change be sent upstream. Rejects with `AuditUnavailable`. */
+    async recordIntent(entry: IntentEntry, isAwaited = true): Promise<IntentReference> {
+      const record = requests.createIntent(entry)
+      const seq = await queue.enqueue(record, isAwaited ? 'request' : 'optional')
+      const receipt = { chain: writer.chain, seq, request: entry.request, tables: record.tables }
+      writer.unresolved.set(seq, receipt)
+      return receipt
+    },
+    /**
+     * Resolves when the outcome is durable. Never rejected for a full queue. Rejects with `AuditUnavailable` if the disk
+     * fails; the call may be repeated with the same receipt, otherwise the next start records the outcome as unknown.
+     */
+    async recordOutcome(receipt: IntentReference, entry: OutcomeEntry, isAwaited = true): Promise<void> {
+      await queue.enqueue(createOutcomeRecord(receipt, entry), 'outcome', !isAwaited)
+      writer.unresolved.delete(receipt.seq)
+    },
+    /** Resolves when the resolution is durable. Rejects with `AuditUnavailable`; the call may be repeated. */
+    async recordResolution(intent: IntentReference, entry: ResolvedEntry): Promise<void> {
+      await queue.enqueue(createResolvedRecord(intent, entry), 'resolution')
+    },
+    /** Records a refusal if the queue has room; otherwise drops it and counts it in the log. */
+    recordRefusal(entry: RefusalEntry): void {
+      queue.enqueue(requests.createRefusal(entry), 'optional').catch(ignore)
+    },
+    /** Resolves when the record is durable: only then may the request be sent upstream. Rejects with `AuditUnavailable`. */
+    async recordPassThrough(entry: PassThroughEntry, isAwaited = true): Promise<void> {
+      await queue.enqueue(requests.createPassThrough(entry), isAwaited ? 'request' : 'optional')
+    },
+    /**
+     * Records a reload, in several records if many keys changed. Drops them like refusals if the queue is full. `onDurable`
+     * is called when the last one is durable; it must not throw.
+     */
+    recordReload({ keys = [], ...entry }: ReloadEntry, onDurable: () => void = ignore): void {
+      for (let index = 0; index === 0 || index < keys.length; index += maxKeyChanges) {
+        const part = keys.slice(index, index + maxKeyChanges).map((one) => redaction.redactKeyChange(one))
+        const record = createRecord('reload', { ...entry, ...(part.length > 0 && { keys: part }) })
+        const isLast = index + maxKeyChanges >= keys.length
+        queue.enqueue(record, 'optional').then(isLast ? onDurable : ignore, ignore)
+      }
+    },
+    /** Returns the end of the durable part of the log; data after it may be truncated. */
+    durableEnd(): DurableEnd {
+      const { file, length, head } = writer
+      return { file, length, chain: head.chain, seq: head.seq }
+    },
+    status() {
+      const { isWritable, queued, dropped } = queue.status()
+      return {
+        /** False if the next intent would be refused, as far as is known. */
+        writable: isWritable && lock.isHeld(),
+        queued,
+        /** Number of refusals and reloads lost since the log was opened. */
+        dropped,
+        unresolved: writer.unresolved.size,
+        head: writer.head,
+      }
+    },
+    /** Removes segments by retention, as opening and rotation do. Call it once `Retention.inDoubtIntents` is known. */
+    prune,
+    /** Writes all queued records, accepts no more, and releases the lock of the folder. */
+    close(): Promise<void> {
+      closing ??= finish()
+      return closing
+    },
   }
 }
 

@@ -33,19 +33,9 @@ export interface AuditObserver {
   recovered(repair: RecordBodies['recovered']): void
 }
 
-export interface QueueLimits {
+interface QueueLimits {
   readonly records: number
   readonly bytes: number
-}
-
-/** A queued record. Exactly one of the callbacks is called, once; neither may throw. */
-export interface PendingRecord {
-  readonly record: UnchainedRecord
-  onDurable(seq: number): void
-  onFailure(error: AuditUnavailable): void
-  readonly priority: Priority
-  /** Whether no caller waits for it, so that it can share a later write; see `asyncFlushMs`. */
-  readonly isAsync: boolean
 }
 
 /**
@@ -61,17 +51,16 @@ const priorities = {
   optional: { loss: 'dropped', maxFillRatio: 0.5 },
 } as const
 
-export type Priority = keyof typeof priorities
+type Priority = keyof typeof priorities
 
-/** Appends a group, all or nothing. Resolves with the seqs of its records. */
-type Append = (records: readonly UnchainedRecord[]) => Promise<readonly number[]>
-
-interface Gap {
-  readonly dropped: number
-  readonly refused: number
-  readonly since: string
-  readonly until: string
+interface PendingRecord {
+  readonly record: UnchainedRecord
+  readonly priority: Priority
+  readonly onDurable: (seq: number) => void
+  readonly onFailure: (error: AuditUnavailable) => void
 }
+
+type Gap = RecordBodies['gap']
 
 const retryMs = 1_000
 
@@ -79,151 +68,148 @@ const retryMs = 1_000
 const asyncFlushMs = 20
 
 /**
- * The write queue of the log. Records that arrive during a write form the next group. If a group fails, all its records
- * fail; the next record and a timer retry, and a `gap` record counts the missing ones.
+ * Creates the write queue of the log. Records that arrive during a write form the next group. If a group fails, all its
+ * records fail; the next record and a timer retry, and a `gap` record counts the missing ones. `append` writes a group, all
+ * or nothing, and resolves with the seqs of its records.
  */
-export class GroupCommit {
-  readonly #append: Append
-  readonly #limits: QueueLimits
-  readonly #observer: Partial<AuditObserver>
-  #queue: PendingRecord[] = []
-  #bytes = 0
-  #isDue = false
-  #flushing: Promise<void> | undefined
-  #asyncFlushTimer: NodeJS.Timeout | undefined
-  #retryTimer: NodeJS.Timeout | undefined
-  #accepts: 'all' | 'essential' | 'nothing' = 'all'
-  #failure: Error | undefined
-  #gap: Gap | undefined
+export function createGroupCommit(
+  append: (records: readonly UnchainedRecord[]) => Promise<readonly number[]>,
+  limits: QueueLimits,
+  observer: Partial<AuditObserver>,
+) {
+  let queue: PendingRecord[] = []
+  let bytes = 0
+  let isDue = false
+  let flushing: Promise<void> | undefined
+  let asyncFlushTimer: NodeJS.Timeout | undefined
+  let retryTimer: NodeJS.Timeout | undefined
+  let accepts: 'all' | 'essential' | 'nothing' = 'all'
+  let failure: Error | undefined
+  let gap: Gap | undefined
+  let dropped = 0
 
-  constructor(append: Append, limits: QueueLimits, observer: Partial<AuditObserver>) {
-    this.#append = append
-    this.#limits = limits
-    this.#observer = observer
-  }
-
-  get queued(): number {
-    return this.#queue.length
-  }
-
-  get failure(): Error | undefined {
-    return this.#failure
-  }
-
-  /** Queues the record unless the queue is too full for its priority. */
-  enqueue(pending: PendingRecord): void {
-    const reason = this.getUnavailableReason(pending.priority)
-    if (reason !== undefined) return this.#refuse(pending, new AuditUnavailable(reason))
-    this.#queue.push(pending)
-    this.#bytes += pending.record.members.length
-    if (pending.isAsync) this.#scheduleAsyncFlush()
-    else this.#startFlush()
-  }
-
-  /** Returns why a record of this priority would be rejected now. */
-  getUnavailableReason(priority: Priority): UnavailableReason | undefined {
+  function getUnavailableReason(priority: Priority): UnavailableReason | undefined {
     const { maxFillRatio } = priorities[priority]
     const isEssential = maxFillRatio === Infinity
-    if (this.#accepts === 'nothing' || (this.#accepts === 'essential' && !isEssential)) return 'audit_closed'
-    const { records, bytes } = this.#limits
-    return this.#queue.length >= records * maxFillRatio || this.#bytes >= bytes * maxFillRatio
+    if (accepts === 'nothing' || (accepts === 'essential' && !isEssential)) return 'audit_closed'
+    return queue.length >= limits.records * maxFillRatio || bytes >= limits.bytes * maxFillRatio
       ? 'audit_queue_full'
       : undefined
   }
 
-  /** Accepts only essential records from now on, and writes the queue including the outcomes that follow. */
-  async drain(): Promise<void> {
-    this.#accepts = 'essential'
-    do {
-      this.#startFlush()
-      await this.#flushing
-    } while (this.#queue.length > 0)
+  function startFlush(): void {
+    isDue = true
+    flushing ??= flushAll()
   }
 
-  async close(): Promise<void> {
-    this.#accepts = 'nothing'
-    await this.#flushing
-    // Retry once to record the gap.
-    this.#startFlush()
-    await this.#flushing
-    clearTimeout(this.#retryTimer)
+  function scheduleAsyncFlush(): void {
+    if (flushing === undefined) asyncFlushTimer ??= setTimeout(startFlush, asyncFlushMs)
   }
 
-  #startFlush(): void {
-    this.#isDue = true
-    this.#flushing ??= this.#flushAll()
-  }
-
-  #scheduleAsyncFlush(): void {
-    if (this.#flushing === undefined)
-      this.#asyncFlushTimer ??= setTimeout(() => this.#startFlush(), asyncFlushMs)
-  }
-
-  async #flushAll(): Promise<void> {
-    clearTimeout(this.#asyncFlushTimer)
-    this.#asyncFlushTimer = undefined
-    while (this.#isDue) {
+  async function flushAll(): Promise<void> {
+    clearTimeout(asyncFlushTimer)
+    asyncFlushTimer = undefined
+    while (isDue) {
       // Records of the same event loop iteration join one group, which amortizes the cost per group.
       await yieldToEventLoop()
-      await this.#flush()
+      await flush()
     }
-    this.#flushing = undefined
-    if (this.#queue.length > 0) this.#scheduleAsyncFlush()
+    flushing = undefined
+    if (queue.length > 0) scheduleAsyncFlush()
   }
 
-  async #flush(): Promise<void> {
-    const group = this.#queue
-    this.#queue = []
-    this.#bytes = 0
-    this.#isDue = false
+  async function flush(): Promise<void> {
+    const group = queue
+    queue = []
+    bytes = 0
+    isDue = false
     try {
-      await this.#write(group)
+      await write(group)
     } catch (error) {
-      this.#failure = toError(error)
-      for (const pending of group)
-        this.#refuse(pending, new AuditUnavailable('audit_write_failed', this.#failure))
-      this.#observer.failed?.()
-      this.#retryLater()
+      failure = toError(error)
+      for (const pending of group) refuse(pending, new AuditUnavailable('audit_write_failed', failure))
+      observer.failed?.()
+      retryLater()
     }
   }
 
-  async #write(group: readonly PendingRecord[]): Promise<void> {
-    const gap = this.#gap
+  async function write(group: readonly PendingRecord[]): Promise<void> {
+    const counted = gap
     const records = group.map(({ record }) => record)
     // Times must not run backwards, though the disk may have delayed the group.
-    if (gap) records.unshift(createRecord('gap', gap, [], records[0]?.time))
+    if (counted) records.unshift(createRecord('gap', counted, [], records[0]?.time))
     if (records.length === 0) return
-    this.#gap = undefined
+    gap = undefined
     const started = performance.now()
     try {
-      const seqs = (await this.#append(records)).slice(records.length - group.length)
-      this.#failure = undefined
-      this.#observer.flushed?.(records.length, (performance.now() - started) / 1_000)
+      const seqs = (await append(records)).slice(records.length - group.length)
+      failure = undefined
+      observer.flushed?.(records.length, (performance.now() - started) / 1_000)
       for (const [index, pending] of group.entries()) pending.onDurable(seqs[index] ?? -1)
     } catch (error) {
-      if (gap) this.#gap = mergeGaps(gap, this.#gap)
+      if (counted) gap = mergeGaps(counted, gap)
       throw error
     }
   }
 
   /** A gateway that is not ready receives no changes, so a timer must detect that the disk has recovered. */
-  #retryLater(): void {
-    clearTimeout(this.#retryTimer)
-    this.#retryTimer = setTimeout(() => {
-      if (this.#accepts !== 'all') return
-      if (this.#gap) this.#startFlush()
-      else this.#failure = undefined
+  function retryLater(): void {
+    clearTimeout(retryTimer)
+    retryTimer = setTimeout(() => {
+      if (accepts !== 'all') return
+      if (gap) startFlush()
+      else failure = undefined
     }, retryMs).unref()
   }
 
-  #refuse(pending: PendingRecord, error: AuditUnavailable): void {
-    const { loss } = priorities[pending.priority]
-    if (loss !== 'none') {
-      const { time } = pending.record
-      const lost = { dropped: 0, refused: 0, since: time, until: time, [loss]: 1 }
-      this.#gap = mergeGaps(lost, this.#gap)
+  function refuse({ record: { time }, priority, onFailure }: PendingRecord, error: AuditUnavailable): void {
+    const { loss } = priorities[priority]
+    if (loss !== 'none') gap = mergeGaps({ dropped: 0, refused: 0, since: time, until: time, [loss]: 1 }, gap)
+    if (loss === 'dropped') {
+      dropped += 1
+      observer.dropped?.()
     }
-    pending.onFailure(error)
+    onFailure(error)
+  }
+
+  return {
+    status: () => ({
+      queued: queue.length,
+      dropped,
+      /** Whether the next request would be accepted, as far as is known. */
+      isWritable: failure === undefined && getUnavailableReason('request') === undefined,
+    }),
+    /**
+     * Queues a record unless the queue is too full for its priority. Resolves with its number when it is durable; otherwise
+     * rejects with `AuditUnavailable`. An asynchronous record, for which no caller waits, shares a later write.
+     */
+    enqueue(record: UnchainedRecord, priority: Priority, isAsync = priority === 'optional'): Promise<number> {
+      return new Promise((onDurable, onFailure) => {
+        const pending = { record, priority, onDurable, onFailure }
+        const reason = getUnavailableReason(priority)
+        if (reason !== undefined) return refuse(pending, new AuditUnavailable(reason))
+        queue.push(pending)
+        bytes += record.members.length
+        if (isAsync) scheduleAsyncFlush()
+        else startFlush()
+      })
+    },
+    /** Accepts only essential records from now on, and writes the queue including the outcomes that follow. */
+    async drain(): Promise<void> {
+      accepts = 'essential'
+      do {
+        startFlush()
+        await flushing
+      } while (queue.length > 0)
+    },
+    async close(): Promise<void> {
+      accepts = 'nothing'
+      await flushing
+      // Retry once to record the gap.
+      startFlush()
+      await flushing
+      clearTimeout(retryTimer)
+    },
   }
 }
 

@@ -61,10 +61,19 @@ export interface AuditedPrincipal extends Pick<
   readonly groupsOmitted?: number
 }
 
-/** Written before a change, or a recorded read, is sent upstream. */
-export interface IntentEntry {
+interface SentRequest {
   /** Request id: the header `x-request-id`, and the `instance` of an error. */
   readonly request: string
+  readonly client: string
+  /** The proxy in front of the gateway; absent if the client was the peer of the connection. */
+  readonly peer?: string | undefined
+}
+
+/** Entries of the request headers without their prefix, limited to the configured keys (redaction.ts). */
+type RequestContext = Readonly<Record<string, string>>
+
+/** Written before a change, or a recorded read, is sent upstream. */
+export interface IntentEntry extends SentRequest {
   readonly operation: AnyOperationName
   /** The object id in the route; empty if the route has none. */
   readonly id: readonly string[]
@@ -76,11 +85,7 @@ export interface IntentEntry {
   /** The restrictions of the caller on the table, by which a read was cut to a part of it; absent if there are none. */
   readonly restrictedBy?: readonly RuleReference[] | undefined
   readonly policyRevision: string
-  readonly client: string
-  /** The proxy in front of the gateway; absent if the client was the peer of the connection. */
-  readonly peer?: string | undefined
-  /** Context entries of the request headers without their prefix, limited to the configured keys (redaction.ts). */
-  readonly context?: Readonly<Record<string, string>> | undefined
+  readonly context?: RequestContext | undefined
   readonly upstream: string
   readonly database?: string | undefined
   /** The version before a version commit; otherwise the newest one recorded here. Absent if unknown. */
@@ -108,8 +113,8 @@ export interface OutcomeEntry {
   /** All created versions that the response states. */
   readonly versions?: readonly CreatedVersion[] | undefined
   readonly upload?: UploadFacts | undefined
-  /** Milliseconds from the intent to the end of the upstream response. */
-  readonly durationMs: number
+  /** Milliseconds from the intent to the end of the upstream response; unknown after a crash. */
+  readonly durationMs?: number | undefined
   readonly details?: Details | undefined
 }
 
@@ -133,8 +138,7 @@ export interface IntentReference extends RecordReference {
 }
 
 /** A request that was denied by the policies (read or change), or whose credential was rejected. */
-export interface RefusalEntry {
-  readonly request: string
+export interface RefusalEntry extends SentRequest {
   readonly status: number
   /** Reason code from a closed list of the caller, such as `no_rule`, `denied` or `expired`. */
   readonly reason: string
@@ -145,17 +149,12 @@ export interface RefusalEntry {
   /** The rule that denied the request; absent if no rule allows it. */
   readonly rule?: RuleReference | undefined
   readonly policyRevision?: string | undefined
-  readonly client: string
-  /** The proxy in front of the gateway; absent if the client was the peer of the connection. */
-  readonly peer?: string | undefined
-  /** Context entries of the request headers without their prefix, limited to the configured keys (redaction.ts). */
-  readonly context?: Readonly<Record<string, string>> | undefined
+  readonly context?: RequestContext | undefined
   readonly details?: Details | undefined
 }
 
 /** Written before a pass-through route forwards a request that may change something. Nothing is known of its outcome. */
-export interface PassThroughEntry {
-  readonly request: string
+export interface PassThroughEntry extends SentRequest {
   /** Prefix of the route. */
   readonly prefix: string
   readonly method: string
@@ -165,9 +164,6 @@ export interface PassThroughEntry {
   readonly upgrade?: 'websocket' | undefined
   /** Absent for a route that anyone may use. */
   readonly principal?: AuditedPrincipal | undefined
-  readonly client: string
-  /** The proxy in front of the gateway; absent if the client was the peer of the connection. */
-  readonly peer?: string | undefined
 }
 
 /** A reload of policies or keys. If it failed, `details.result` is `failure`. */
@@ -191,6 +187,13 @@ export interface RecordReference {
 /** The last record of a chain. */
 export interface ChainEnd extends RecordReference {
   readonly hash: string
+}
+
+interface EndOfIntent {
+  readonly request: string
+  readonly intentSeq: number
+  /** Chain of the intent; absent in an outcome of the same one. */
+  readonly intentChain?: string
 }
 
 export interface RecordBodies {
@@ -229,18 +232,8 @@ export interface RecordBodies {
     readonly lines?: number
   }
   readonly intent: IntentEntry
-  readonly outcome: Omit<OutcomeEntry, 'durationMs'> & {
-    readonly request: string
-    readonly intentSeq: number
-    /** Chain of the intent if it is an earlier one. */
-    readonly intentChain?: string
-    readonly durationMs?: number
-  }
-  readonly resolved: ResolvedEntry & {
-    readonly request: string
-    readonly intentSeq: number
-    readonly intentChain: string
-  }
+  readonly outcome: OutcomeEntry & EndOfIntent
+  readonly resolved: ResolvedEntry & EndOfIntent
   readonly refusal: RefusalEntry
   readonly passThrough: PassThroughEntry
   readonly reload: ReloadEntry

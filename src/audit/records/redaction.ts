@@ -6,18 +6,6 @@ import { ignoreMissing, writeAtomically } from '../../lib/index.ts'
 import type { KeyChange } from '../../identity/index.ts'
 import type { AuditedPrincipal, Details, IntentEntry } from './audit-record.ts'
 
-/** Removes confidential data from entries before they become records. */
-export interface Redaction {
-  /** Context keys that are recorded; if empty, none need to be collected. */
-  readonly contextKeys: readonly string[]
-  redactPrincipal(principal: AuditedPrincipal): AuditedPrincipal
-  redactKeyChange(change: KeyChange): KeyChange
-  redactAddress(address: string): string
-  redactContext(entries: IntentEntry['context']): IntentEntry['context']
-  /** Returns the same object if nothing is redacted. */
-  redactDetails(details: Details | undefined): Details | undefined
-}
-
 /** Members of the details that contain SQL, and therefore row values. */
 export const filterMembers = [
   'predicate',
@@ -32,11 +20,14 @@ export const filterMembers = [
 const generatedKeyFile = 'redaction-key'
 const minKeyBytes = 32
 
+/** Removes confidential data from entries before they become records. */
+export type Redaction = Awaited<ReturnType<typeof openRedaction>>
+
 /**
  * Without a key file, generates a key in the folder at the first start. Holders of the key can test guesses against
  * hashed values, so access to it must be limited. Throws if the key cannot be read or is too short.
  */
-export async function openRedaction(folder: string, settings: RedactionSettings): Promise<Redaction> {
+export async function openRedaction(folder: string, settings: RedactionSettings) {
   const key = await readOrCreateKey(folder, settings.keyFile)
   const claims = new Set(settings.recordedClaims)
   const contextKeys = new Set(settings.recordedContextKeys)
@@ -60,8 +51,9 @@ export async function openRedaction(folder: string, settings: RedactionSettings)
   const redactCredential = (id: string): string => (hidesPrincipals ? `c-${hashText('credential', id)}` : id)
 
   return {
+    /** Context keys that are recorded; if empty, none need to be collected. */
     contextKeys: settings.recordedContextKeys,
-    redactKeyChange({ change, key, principal, by, replaces, members }) {
+    redactKeyChange({ change, key, principal, by, replaces, members }: KeyChange): KeyChange {
       return {
         change,
         key: redactCredential(key),
@@ -71,7 +63,8 @@ export async function openRedaction(folder: string, settings: RedactionSettings)
         ...(members !== undefined && { members }),
       }
     },
-    redactPrincipal({ name, method, credentialId, issuer, claims: all, groups = [] }) {
+    redactPrincipal(principal: AuditedPrincipal): AuditedPrincipal {
+      const { name, method, credentialId, issuer, claims: all, groups = [] } = principal
       const retained = pickMembers(all, claims)
       return {
         name: redactName(name),
@@ -82,9 +75,10 @@ export async function openRedaction(folder: string, settings: RedactionSettings)
         ...(settings.maxRecordedGroups > 0 && limitGroups(groups, settings.maxRecordedGroups)),
       }
     },
-    redactAddress: hidesAddresses ? (address) => `a-${hashText('address', address)}` : (address) => address,
-    redactContext: (entries) => pickMembers(entries, contextKeys),
-    redactDetails(details) {
+    redactAddress: (address: string) => (hidesAddresses ? `a-${hashText('address', address)}` : address),
+    redactContext: (entries: IntentEntry['context']) => pickMembers(entries, contextKeys),
+    /** Returns the same object if nothing is redacted. */
+    redactDetails(details: Details | undefined): Details | undefined {
       const hasFilters = details !== undefined && filterMembers.some((name) => details[name] !== undefined)
       return hasFilters ? redactFilters(details) : details
     },

@@ -23,8 +23,6 @@ export interface SealKey extends SealVerifier {
   sign(text: string): string
   /** HMAC-SHA-256, truncated to 128 bits (RFC 2104, 5), by a key derived with HKDF (RFC 5869). Returns base64url. */
   mac(text: string): string
-  /** Path of the public half if the key was just generated; copy it to a location that this host cannot modify. */
-  readonly generatedPublicFile?: string
 }
 
 const privateKeyFile = 'seal-key.pem'
@@ -32,9 +30,13 @@ const publicKeyFile = 'seal-public-key.pem'
 
 /**
  * Reads a PEM key (PKCS #8, Ed25519); without a file, one in the folder, generated if missing, with its public half beside
- * it. Throws if the key is unusable.
+ * it, of which `onGenerated` gets the path. Throws if the key is unusable.
  */
-export async function openSealKey(folder: string, file: string | undefined): Promise<SealKey> {
+export async function openSealKey(
+  folder: string,
+  file: string | undefined,
+  onGenerated?: (publicFile: string) => void,
+): Promise<SealKey> {
   if (file !== undefined) return readSealKey(file)
   const path = join(folder, privateKeyFile)
   const publicPath = join(folder, publicKeyFile)
@@ -45,7 +47,8 @@ export async function openSealKey(folder: string, file: string | undefined): Pro
   await writePublicKey(publicPath, privateKey)
   if (stored !== undefined) return key
   await writeAtomically(path, String(privateKey.export({ type: 'pkcs8', format: 'pem' })))
-  return { ...key, generatedPublicFile: publicPath }
+  onGenerated?.(publicPath)
+  return key
 }
 
 /** Reads a private key from a PEM file (PKCS #8, Ed25519). Throws if it cannot be read or has another type. */
@@ -68,8 +71,10 @@ export async function readSealVerifier(file: string): Promise<SealVerifier> {
 }
 
 function createSealVerifier(key: KeyObject): SealVerifier {
+  if (key.asymmetricKeyType !== 'ed25519')
+    throw new Error(`the seal key is of type ${key.asymmetricKeyType}; expected ed25519`)
   return {
-    id: computeKeyId(key),
+    id: publicKeyId(key),
     verify: (signed, signature) =>
       verify(null, Buffer.from(signed), key, Buffer.from(signature, 'base64url')),
   }
@@ -84,11 +89,4 @@ function createSealKey(key: KeyObject): SealKey {
     sign: (text) => sign(null, Buffer.from(text), key).toString('base64url'),
     mac: (text) => createHmac('sha256', macKey).update(text).digest().toString('base64url', 0, 16),
   }
-}
-
-function computeKeyId(key: KeyObject): string {
-  if (key.asymmetricKeyType !== 'ed25519') {
-    throw new Error(`the seal key is of type ${key.asymmetricKeyType}; expected ed25519`)
-  }
-  return publicKeyId(key)
 }

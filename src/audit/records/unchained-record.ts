@@ -46,8 +46,6 @@ export function createResolvedRecord(intent: IntentReference, entry: ResolvedEnt
   return createRecord('resolved', { request, intentSeq, intentChain, ...entry }, tables)
 }
 
-export type RequestRecordFactory = ReturnType<typeof createRequestRecordFactory>
-
 /** Creates request records with the current time. Ignores unlisted members. Throws `TypeError` for invalid JSON. */
 export function createRequestRecordFactory(redaction: Redaction) {
   const redactPrincipal = memoizeByObject((principal: AuditedPrincipal) =>
