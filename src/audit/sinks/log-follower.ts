@@ -90,11 +90,10 @@ export async function* followLog(
         } else {
           const { chain, seq, time } = record
           if (!isNextRecord(record, last)) {
-            const report = createReport(`${chain}:${seq}:missing`, time, {
-              after: last,
-              before: { chain, seq },
-            })
-            yield { ...report, cursor: moveTo(offset) }
+            const gap = { after: last, before: { chain, seq } }
+            // The gap is reported here and must not be reported again.
+            last = { chain, seq: seq - 1 }
+            yield { ...createReport(`${chain}:${seq}:missing`, time, gap), cursor: moveTo(offset) }
           }
           last = { chain, seq }
           yield { id: `${chain}:${seq}`, text, record, cursor: moveTo(offset + bytes) }

@@ -28,29 +28,16 @@ export interface SinkObserver {
   rejected(sink: string, records: number, message: string): void
 }
 
-interface SinkStatus {
-  readonly lagRecords: number
-  /** Age of the oldest of them; 0 if there are none. */
-  readonly lagSeconds: number
-  /** Milliseconds since 1970; undefined until the first successful delivery. */
-  readonly lastSuccess: number | undefined
-}
-
-export interface DeliveryTuning {
+const defaultTuning = {
   /** How long a record may wait for a batch to fill. */
-  readonly maxWaitMs: number
-  /** A batch that takes longer is delivered again. */
-  readonly timeoutMs: number
-  readonly minBackoffMs: number
-  readonly maxBackoffMs: number
-}
-
-const defaultTuning: DeliveryTuning = {
   maxWaitMs: 200,
+  /** A batch that takes longer is delivered again. */
   timeoutMs: deliveryTimeoutMs,
   minBackoffMs: 500,
   maxBackoffMs: 60_000,
 }
+
+export type DeliveryTuning = typeof defaultTuning
 
 export interface SinksOptions {
   readonly folder: string
@@ -61,17 +48,10 @@ export interface SinksOptions {
   readonly outbound: Outbound
 }
 
-export interface Sinks {
-  start(durable: () => DurableEnd): void
-  /** Undefined if no sink needs a segment; otherwise retention keeps it and all newer ones. */
-  readonly oldestNeededSegment: () => string | undefined
-  status(): readonly { readonly sink: string; readonly status: SinkStatus }[]
-  /** Tries to deliver the remaining records for a short time, then closes the sinks. */
-  close(): Promise<void>
-}
+export type Sinks = Awaited<ReturnType<typeof openSinks>>
 
 /** Opens the sinks and reads their cursors. Rejects if a file of the settings cannot be read. */
-export async function openSinks(options: SinksOptions): Promise<Sinks> {
+export async function openSinks(options: SinksOptions) {
   const { folder, settings, observer, resource, outbound } = options
   const tuning = { ...defaultTuning, ...options.tuning }
   const segments = (await listSegments(folder).catch(ignoreMissing)) ?? []
@@ -83,24 +63,24 @@ export async function openSinks(options: SinksOptions): Promise<Sinks> {
         each.type === 'stdout'
           ? createStdoutSink()
           : await createOtlpSink(each, resource, observer.rejected.bind(observer, name), outbound)
-      return new SinkDelivery({ name, folder, tuning, sink, observer }, cursor, segments)
+      return createDelivery({ name, folder, tuning, sink, observer }, cursor, segments)
     }),
   )
   return {
-    start: (durable) => deliveries.forEach((delivery) => delivery.start(durable)),
+    start: (durable: () => DurableEnd) => deliveries.forEach((delivery) => delivery.start(durable)),
+    /** Undefined if no sink needs a segment; otherwise retention keeps it and all newer ones. */
     oldestNeededSegment: () =>
-      deliveries.flatMap(({ neededSegment }) => neededSegment ?? []).toSorted(compareByAge)[0],
-    status: () => deliveries.map((delivery) => ({ sink: delivery.name, status: delivery.status() })),
+      deliveries.flatMap((delivery) => delivery.findNeededSegment() ?? []).toSorted(compareByAge)[0],
+    status: () => deliveries.map(({ name, status }) => ({ sink: name, status: status() })),
+    /** Tries to deliver the remaining records for a short time, then closes the sinks. */
     close: async () => void (await Promise.all(deliveries.map((delivery) => delivery.close()))),
   }
 }
 
-interface SinkDeliveryOptions {
+interface DeliveryOptions extends Pick<SinksOptions, 'folder' | 'observer'> {
   readonly name: string
   readonly tuning: DeliveryTuning
-  readonly folder: string
   readonly sink: Sink
-  readonly observer: SinkObserver
 }
 
 const maxBatchRecords = 500
@@ -117,162 +97,151 @@ const graceMs = 5_000
  * record whose content the receiver refuses is replaced by a report of that, if the receiver accepts the report; otherwise
  * the receiver refuses everything, and is tried until it does not.
  */
-class SinkDelivery {
-  readonly name: string
-  readonly #options: SinkDeliveryOptions
-  readonly #closing = new AbortController()
-  #segments: readonly LogSegment[]
-  #durable: (() => DurableEnd) | undefined
+function createDelivery(
+  { name, folder, tuning, sink, observer }: DeliveryOptions,
+  start: Cursor | undefined,
+  found: readonly LogSegment[],
+) {
+  const closing = new AbortController()
+  const stopping = new AbortController()
+  let attempt = new AbortController()
+  let running: Promise<void> | undefined
+  let segments = found
+  let getDurable: (() => DurableEnd) | undefined
   /** Up to where everything is delivered. */
-  #delivered: DurableEnd | undefined
-  #cursor: Cursor | undefined
-  #saved: { readonly cursor: Cursor | undefined; readonly at: number }
-  #batchRecords = maxBatchRecords
-  #oldestUndeliveredMs: number | undefined
-  #lastSuccess: number | undefined
-  #running: Promise<void> | undefined
-  #attempt = new AbortController()
-  #isStopped = false
+  let delivered: DurableEnd | undefined
+  let cursor = start
+  let saved = { cursor, at: 0 }
+  let batchRecords = maxBatchRecords
+  let oldestUndeliveredMs: number | undefined
+  let lastSuccess: number | undefined
 
-  constructor(options: SinkDeliveryOptions, cursor: Cursor | undefined, segments: readonly LogSegment[]) {
-    this.name = options.name
-    this.#options = options
-    this.#segments = segments
-    this.#cursor = cursor
-    this.#saved = { cursor, at: 0 }
+  function status() {
+    const end = getDurable?.()
+    const lagRecords = end === undefined ? 0 : countRecordsAfter(segments, cursor, end)
+    const oldest = lagRecords === 0 ? undefined : oldestUndeliveredMs
+    return {
+      lagRecords,
+      /** Age of the oldest of them; 0 if there are none. */
+      lagSeconds: oldest === undefined ? 0 : Math.max(0, (Date.now() - oldest) / 1000),
+      /** Milliseconds since 1970; undefined until the first successful delivery. */
+      lastSuccess,
+    }
   }
 
-  /** The segment that retention keeps for this sink; undefined if none, or if the sink is too far behind. */
-  get neededSegment(): string | undefined {
-    if (this.status().lagSeconds > maxLagSeconds) return undefined
-    // A previously empty folder contains exactly the active segment after the start.
-    return this.#cursor?.file ?? this.#segments[0]?.file ?? this.#durable?.().file
-  }
-
-  status(): SinkStatus {
-    const end = this.#durable?.()
-    const lagRecords = end === undefined ? 0 : countRecordsAfter(this.#segments, this.#cursor, end)
-    const oldest = lagRecords === 0 ? undefined : this.#oldestUndeliveredMs
-    const lagSeconds = oldest === undefined ? 0 : Math.max(0, (Date.now() - oldest) / 1000)
-    return { lagRecords, lagSeconds, lastSuccess: this.#lastSuccess }
-  }
-
-  start(durable: () => DurableEnd): void {
-    this.#durable = durable
-    this.#running ??= this.#run(durable)
-  }
-
-  /** Delivers the rest until a failure or for a while; undelivered records stay in the log. */
-  async close(): Promise<void> {
-    this.#closing.abort()
-    const timer = setTimeout(() => {
-      this.#isStopped = true
-      this.#attempt.abort()
-    }, graceMs)
-    await this.#running
-    clearTimeout(timer)
-    await this.#save()
-    await this.#options.sink.close()
-  }
-
-  async #run(durable: () => DurableEnd): Promise<void> {
-    const { maxWaitMs, minBackoffMs, maxBackoffMs } = this.#options.tuning
+  async function run(durable: () => DurableEnd): Promise<void> {
+    const { maxWaitMs, minBackoffMs, maxBackoffMs } = tuning
     const backoff = new Backoff({ minMs: minBackoffMs, maxMs: maxBackoffMs })
-    while (!this.#isStopped) {
+    while (!stopping.signal.aborted) {
       // Checked before the read, so that records written before the close are still delivered.
-      const isLast = this.#closing.signal.aborted
+      const isLast = closing.signal.aborted
       try {
-        if (await this.#deliverNext(durable())) backoff.reset()
+        if (await deliverNext(durable())) backoff.reset()
         else if (isLast) return
-        else await this.#pause(maxWaitMs)
+        else await rest(maxWaitMs)
       } catch (error) {
-        if (this.#isStopped) return
-        this.#options.observer.failed(this.name, error)
-        if (this.#closing.signal.aborted) return
+        if (stopping.signal.aborted) return
+        observer.failed(name, error)
+        if (closing.signal.aborted) return
         // A batch that is too slow for the receiver may succeed in smaller batches.
-        this.#batchRecords = Math.ceil(this.#batchRecords / 2)
-        await this.#pause(backoff.next())
+        batchRecords = Math.ceil(batchRecords / 2)
+        await rest(backoff.next())
       }
     }
   }
 
-  /** Delivers one batch. Returns false if there is nothing to deliver. */
-  async #deliverNext(end: DurableEnd): Promise<boolean> {
-    if (this.#delivered?.file === end.file && this.#delivered.length === end.length) return false
-    const { folder } = this.#options
-    if (this.#segments.at(-1)?.file !== end.file) this.#segments = await listSegments(folder)
+  /** Delivers one batch, or finds out that it has to be smaller. Returns false if there is nothing to deliver. */
+  async function deliverNext(end: DurableEnd): Promise<boolean> {
+    if (delivered?.file === end.file && delivered.length === end.length) return false
+    if (segments.at(-1)?.file !== end.file) segments = await listSegments(folder)
     const batch: FollowedDelivery[] = []
     let bytes = 0
-    for await (const delivery of followLog(folder, this.#segments, this.#cursor, end)) {
+    for await (const delivery of followLog(folder, segments, cursor, end)) {
       batch.push(delivery)
       bytes += delivery.text.length
-      if (batch.length >= this.#batchRecords || bytes >= maxBatchBytes) break
+      if (batch.length >= batchRecords || bytes >= maxBatchBytes) break
     }
     const [first] = batch
     if (first === undefined) {
-      this.#delivered = end
-      await this.#save()
+      delivered = end
+      await save()
       return false
     }
-    this.#oldestUndeliveredMs = Date.parse(first.record.time)
-    await this.#deliver(batch)
-    this.#oldestUndeliveredMs = undefined
-    this.#batchRecords = Math.min(this.#batchRecords * 2, maxBatchRecords)
-    if (performance.now() - this.#saved.at >= cursorSaveIntervalMs) await this.#save()
+    oldestUndeliveredMs = Date.parse(first.record.time)
+    try {
+      await deliver(batch)
+      observer.delivered(name, batch.length)
+      batchRecords = Math.min(batchRecords * 2, maxBatchRecords)
+    } catch (error) {
+      if (!(error instanceof ContentRefused)) throw error
+      if (batch.length > 1) {
+        observer.failed(name, error)
+        batchRecords = Math.floor(batch.length / 2)
+        return true
+      }
+      const report = reportRefused(first)
+      if (report === undefined) throw error
+      await deliver([report])
+      observer.rejected(name, 1, `${first.id}: ${error.message}`)
+    }
+    cursor = batch.at(-1)?.cursor
+    lastSuccess = Date.now()
+    oldestUndeliveredMs = undefined
+    if (performance.now() - saved.at >= cursorSaveIntervalMs) await save()
     return true
   }
 
-  /** Delivers a batch, in parts if the receiver refuses it; a record that it refuses alone is replaced by a report. */
-  async #deliver(batch: readonly FollowedDelivery[]): Promise<void> {
-    const { observer } = this.#options
-    const half = Math.floor(batch.length / 2)
+  async function deliver(deliveries: readonly Delivery[]): Promise<void> {
+    const controller = new AbortController()
+    attempt = controller
+    const timer = setTimeout(() => controller.abort(), tuning.timeoutMs)
     try {
-      await this.#attemptDelivery(batch)
-      observer.delivered(this.name, batch.length)
-    } catch (error) {
-      if (!(error instanceof ContentRefused)) throw error
-      if (half > 0) {
-        observer.failed(this.name, error)
-        this.#batchRecords = half
-        await this.#deliver(batch.slice(0, half))
-        await this.#deliver(batch.slice(half))
-        return
-      }
-      const [refused] = batch
-      const report = refused && reportRefused(refused)
-      if (report === undefined) throw error
-      await this.#attemptDelivery([report])
-      observer.rejected(this.name, 1, `${refused?.id}: ${error.message}`)
-    }
-    this.#cursor = batch.at(-1)?.cursor
-    this.#lastSuccess = Date.now()
-  }
-
-  async #attemptDelivery(deliveries: readonly Delivery[]): Promise<void> {
-    const { sink, tuning } = this.#options
-    const attempt = new AbortController()
-    this.#attempt = attempt
-    const timer = setTimeout(() => attempt.abort(), tuning.timeoutMs)
-    try {
-      await sink.deliver(deliveries, attempt.signal)
+      await sink.deliver(deliveries, controller.signal)
     } finally {
       clearTimeout(timer)
     }
   }
 
   /** Ends early when the delivery is closed. */
-  async #pause(ms: number): Promise<void> {
-    await pause(ms, undefined, { signal: this.#closing.signal }).catch(() => undefined)
+  async function rest(ms: number): Promise<void> {
+    await pause(ms, undefined, { signal: closing.signal }).catch(() => undefined)
   }
 
-  async #save(): Promise<void> {
-    const cursor = this.#cursor
-    if (cursor === undefined || cursor === this.#saved.cursor) return
+  async function save(): Promise<void> {
+    if (cursor === undefined || cursor === saved.cursor) return
+    const next = cursor
     try {
-      await writeCursor(getCursorPath(this.#options.folder, this.name), cursor)
-      this.#saved = { cursor, at: performance.now() }
+      await writeCursor(getCursorPath(folder, name), next)
+      saved = { cursor: next, at: performance.now() }
     } catch (error) {
-      this.#options.observer.cursorNotSaved(this.name, error)
+      observer.cursorNotSaved(name, error)
     }
+  }
+
+  return {
+    name,
+    status,
+    start(durable: () => DurableEnd): void {
+      getDurable = durable
+      running ??= run(durable)
+    },
+    /** Undefined if retention keeps no segment for this sink, or if it is too far behind. */
+    findNeededSegment(): string | undefined {
+      if (status().lagSeconds > maxLagSeconds) return undefined
+      // A previously empty folder contains exactly the active segment after the start.
+      return cursor?.file ?? segments[0]?.file ?? getDurable?.().file
+    },
+    /** Delivers the rest until a failure or for a while; undelivered records stay in the log. */
+    async close(): Promise<void> {
+      closing.abort()
+      const timer = setTimeout(() => {
+        stopping.abort()
+        attempt.abort()
+      }, graceMs)
+      await running
+      clearTimeout(timer)
+      await save()
+      await sink.close()
+    },
   }
 }
