@@ -67,7 +67,7 @@ async function startGateway(provider: IdentityProvider): Promise<string> {
 }
 
 async function startProvider(): Promise<IdentityProvider> {
-  const provider = await startIdentityProvider([await makeProviderKey('one')])
+  const provider = await startIdentityProvider([makeProviderKey('one')])
   onTestFinished(() => provider.stop())
   return provider
 }
@@ -95,7 +95,7 @@ it("grants a caller with a provider's token exactly what the policies allow, and
   const table = await client.createTable('people', [{ name: 'Ada' }], ['staging'])
   expect(await table.countRows()).toBe(1)
 
-  provider.useKeys([await makeProviderKey('two')])
+  provider.useKeys([makeProviderKey('two')])
   const after = await provider.issueToken(audience)
   await eventually(async () => expect(await statusOf(url, after)).toBe(200))
   await eventually(async () => expect(await statusOf(url, token)).toBe(401))

@@ -52,7 +52,7 @@ const says =
 
 /** Starts a real provider, with the settings that trust its opaque and its signed tokens. */
 async function startTrustedProvider() {
-  const provider = await startIdentityProvider([await makeProviderKey('one')])
+  const provider = await startIdentityProvider([makeProviderKey('one')])
   onTestFinished(() => provider.stop())
   const introspection = await settingsFor(provider.introspectionUrl, {
     issuer: provider.issuer,

@@ -30,7 +30,7 @@ const trust = (issuer: string): TokenIssuerInput => ({
 const wellKnown = '/.well-known/openid-configuration'
 
 it('discovers the keys of a real OpenID provider', async () => {
-  const provider = await startIdentityProvider([await makeProviderKey('one')])
+  const provider = await startIdentityProvider([makeProviderKey('one')])
   onTestFinished(() => provider.stop())
   const issuers = [{ ...trust(provider.issuer), audience: 'urn:catalog' }]
   const authenticator = await openAuthenticator({ issuers })

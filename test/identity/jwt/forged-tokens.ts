@@ -1,5 +1,6 @@
 import { createHmac, createPublicKey, generateKeyPairSync, sign, type KeyObject } from 'node:crypto'
 import type { JWK } from 'jose'
+import { takeRsaKey } from './rsa-keys.ts'
 import { goodClaims } from './token-issuer.ts'
 
 export interface IssuerKey {
@@ -26,7 +27,7 @@ export function makeIssuerKey(alg: 'RS256' | 'ES256' | 'EdDSA', kid: string): Is
 }
 
 function makePair(alg: string) {
-  if (alg === 'RS256') return generateKeyPairSync('rsa', { modulusLength: 2048 })
+  if (alg === 'RS256') return { privateKey: takeRsaKey() }
   if (alg === 'ES256') return generateKeyPairSync('ec', { namedCurve: 'P-256' })
   return generateKeyPairSync('ed25519')
 }

@@ -7,7 +7,7 @@ import { eventually } from '../../support/eventually.ts'
 const audience = 'urn:catalog'
 
 async function startProvider(...kids: string[]): Promise<IdentityProvider> {
-  const provider = await startIdentityProvider(await Promise.all(kids.map(makeProviderKey)))
+  const provider = await startIdentityProvider(kids.map(makeProviderKey))
   onTestFinished(() => provider.stop())
   return provider
 }
@@ -47,7 +47,7 @@ it('accepts a new key without a restart', async () => {
   const provider = await startProvider('one')
   const authenticator = await openAuthenticator({ issuers: [trust(provider)] })
   await authenticateBearer(authenticator, await provider.issueToken(audience))
-  provider.useKeys([await makeProviderKey('two'), await makeProviderKey('three')])
+  provider.useKeys([makeProviderKey('two'), makeProviderKey('three')])
   const principal = await authenticateBearer(authenticator, await provider.issueToken(audience))
   expect(principal.name).toBe('corp:loader')
 })
@@ -57,7 +57,7 @@ it('refuses tokens of a removed key, including cached ones', async () => {
   const authenticator = await openAuthenticator({ issuers: [trust(provider)], jwksTiming: { refresh: 0.05 } })
   const token = await provider.issueToken(audience)
   await authenticateBearer(authenticator, token)
-  provider.useKeys([await makeProviderKey('two')])
+  provider.useKeys([makeProviderKey('two')])
   await eventually(async () =>
     expect(await captureReason(authenticateBearer(authenticator, token))).toBe('unknown_kid'),
   )

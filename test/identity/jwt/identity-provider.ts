@@ -1,5 +1,6 @@
 import type { RequestListener } from 'node:http'
-import { exportJWK, generateKeyPair, type JWK } from 'jose'
+import type { JWK } from 'jose'
+import { takeRsaKey } from './rsa-keys.ts'
 import { startServer, type CountingServer } from './token-issuer.ts'
 
 /** The used part of oidc-provider, which has no types. */
@@ -26,9 +27,8 @@ export interface IdentityProvider extends CountingServer {
   revokeToken(token: string): Promise<void>
 }
 
-export async function makeProviderKey(kid: string): Promise<JWK> {
-  const { privateKey } = await generateKeyPair('RS256', { extractable: true })
-  return { ...(await exportJWK(privateKey)), kid, alg: 'RS256', use: 'sig' }
+export function makeProviderKey(kid: string): JWK {
+  return { ...(takeRsaKey().export({ format: 'jwk' }) as JWK), kid, alg: 'RS256', use: 'sig' }
 }
 
 export async function startIdentityProvider(keys: readonly JWK[]): Promise<IdentityProvider> {

@@ -1,8 +1,8 @@
-import { generateKeyPairSync } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, onTestFinished, it } from 'vitest'
 import type { Authenticator } from '../../../src/identity/authenticate.ts'
 import { createAuthenticator } from '../../../src/identity/authenticate.ts'
 import { authenticateBearer, openAuthenticator, captureReason, captureError } from '../test-authenticator.ts'
+import { takeRsaKey } from './rsa-keys.ts'
 import { claimAttacks } from './claim-attacks.ts'
 import { makeIssuerKey, signed, type AttackTools } from './forged-tokens.ts'
 import { joseAttacks, noBearerTokens } from './jose-attacks.ts'
@@ -20,7 +20,7 @@ beforeAll(async () => {
     rsa: makeIssuerKey('RS256', 'rsa'),
     ec: makeIssuerKey('ES256', 'ec'),
     ed: makeIssuerKey('EdDSA', 'ed'),
-    own: generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey,
+    own: takeRsaKey(),
   }
   issuer = await startIssuer({ algorithms: [...algorithms] })
   issuer.published = [tools.rsa.published, tools.ec.published, tools.ed.published]

@@ -1,6 +1,7 @@
 import { createHash, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import type { JWK } from 'jose'
 import { claimsWith, encode, macWith, publicJwk, signed } from './forged-tokens.ts'
+import { takeRsaKey } from './rsa-keys.ts'
 
 /** An issuer that publishes a weak or misused key under a `kid`, and a token signed with it. */
 export type KeyAttack = readonly [
@@ -15,12 +16,12 @@ export const keyAttacks: readonly KeyAttack[] = [
     () => publish(generateKeyPairSync('rsa', { modulusLength: 2048, publicExponent: 3 }).privateKey),
   ],
   ['RSA with the exponent 1, which signs for everybody', signedByNobody],
-  ['for encryption (use)', () => publish(freshRsa(), { use: 'enc' })],
-  ['for encryption (key_ops)', () => publish(freshRsa(), { use: undefined, key_ops: ['encrypt'] })],
-  ['for signing alone (key_ops)', () => publish(freshRsa(), { use: undefined, key_ops: ['sign'] })],
-  ['for another alg', () => publish(freshRsa(), { alg: 'PS256' })],
-  ['for encryption (alg)', () => publish(freshRsa(), { alg: 'RSA-OAEP' })],
-  ['private', () => publishPrivate(freshRsa())],
+  ['for encryption (use)', () => publish(takeRsaKey(), { use: 'enc' })],
+  ['for encryption (key_ops)', () => publish(takeRsaKey(), { use: undefined, key_ops: ['encrypt'] })],
+  ['for signing alone (key_ops)', () => publish(takeRsaKey(), { use: undefined, key_ops: ['sign'] })],
+  ['for another alg', () => publish(takeRsaKey(), { alg: 'PS256' })],
+  ['for encryption (alg)', () => publish(takeRsaKey(), { alg: 'RSA-OAEP' })],
+  ['private', () => publishPrivate(takeRsaKey())],
   [
     'EC of another curve',
     () => publish(generateKeyPairSync('ec', { namedCurve: 'P-384' }).privateKey, {}, 'ES256'),
@@ -49,11 +50,9 @@ export const keyAttacks: readonly KeyAttack[] = [
       token: macWith('secret', 'HS256', 'key'),
     }),
   ],
-  ['without a modulus', () => publish(freshRsa(), { n: undefined })],
-  ['of an unknown kind', () => publish(freshRsa(), { kty: 'NEW' })],
+  ['without a modulus', () => publish(takeRsaKey(), { n: undefined })],
+  ['of an unknown kind', () => publish(takeRsaKey(), { kty: 'NEW' })],
 ]
-
-const freshRsa = (): KeyObject => generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
 
 function publish(key: KeyObject, changes: Partial<Record<keyof JWK, unknown>> = {}, alg = 'RS256') {
   const published = publicJwk(key, 'key', changes)
@@ -67,7 +66,7 @@ function publishPrivate(key: KeyObject) {
 
 /** With e = 1, the signature is the padded hash itself: no private key is needed. */
 function signedByNobody() {
-  const jwk = createPublicKey(freshRsa()).export({ format: 'jwk' })
+  const jwk = createPublicKey(takeRsaKey()).export({ format: 'jwk' })
   const published = { ...(jwk as JWK), e: 'AQ', kid: 'key' }
   const input = `${encode({ alg: 'RS256', kid: 'key' })}.${encode(claimsWith())}`
   const hashed = createDigestInfo(input)

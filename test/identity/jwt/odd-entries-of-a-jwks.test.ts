@@ -2,11 +2,12 @@ import { generateKeyPairSync } from 'node:crypto'
 import { expect, it, onTestFinished } from 'vitest'
 import type { IdentityEvent } from '../../../src/identity/identity-event.ts'
 import { authenticateBearer, captureReason, openAuthenticator } from '../test-authenticator.ts'
+import { takeRsaKey } from './rsa-keys.ts'
 import { makeSigningKey, signToken, startIssuer } from './token-issuer.ts'
 import { eventually } from '../../support/eventually.ts'
 
 const rsa = await makeSigningKey('first')
-const makePair = (modulusLength: number) => generateKeyPairSync('rsa', { modulusLength })
+const weak = generateKeyPairSync('rsa', { modulusLength: 1024 }).publicKey
 
 /** An issuer that publishes these entries beside a good key, with the events of a gateway that trusts it. */
 async function trustIssuer(entries: readonly unknown[], refresh = 600) {
@@ -47,11 +48,11 @@ it.each<[string, unknown, string]>([
     'keys[0] has an RSA exponent that is even, missing or below 65537',
   ],
   ['symmetric', { kty: 'oct', k: 'c2VjcmV0' }, 'keys[0] is symmetric'],
-  ['private', makePair(2048).privateKey.export({ format: 'jwk' }), 'keys[0] contains a private key'],
+  ['private', takeRsaKey().export({ format: 'jwk' }), 'keys[0] contains a private key'],
   ['with a kid that is a number', { kty: 'RSA', n, e, kid: 7 }, 'keys[0] has a kid that is not a string'],
   [
     'too weak, with the kid of the good key',
-    { ...makePair(1024).publicKey.export({ format: 'jwk' }), kid: 'first' },
+    { ...weak.export({ format: 'jwk' }), kid: 'first' },
     'keys[0] (kid "first") is RSA of 1024 bits; expected at least 2048',
   ],
 ])(

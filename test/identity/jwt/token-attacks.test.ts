@@ -1,4 +1,4 @@
-import { createSign, KeyObject } from 'node:crypto'
+import { createSign } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, it } from 'vitest'
 import type { Authenticator } from '../../../src/identity/authenticate.ts'
 import { authenticateBearer, openAuthenticator, captureReason } from '../test-authenticator.ts'
@@ -102,7 +102,7 @@ describe('a token with two issuers', () => {
   it('as a duplicate claim', async () => {
     const twice = payload().replace(/}$/, ',"iss":"https://other.example"}')
     const token = forgeToken({ alg: 'RS256', kid: 'first' }, twice, (input) =>
-      createSign('sha256').update(input).sign(KeyObject.from(issuer.key.privateKey), 'base64url'),
+      createSign('sha256').update(input).sign(issuer.key.privateKey, 'base64url'),
     )
     expect(await captureReason(authenticateBearer(both, token))).toBe('malformed_token')
   })

@@ -1,18 +1,24 @@
+import { createPublicKey, KeyObject } from 'node:crypto'
 import { createServer, type RequestListener, type Server } from 'node:http'
-import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK, type JWTPayload } from 'jose'
+import { generateKeyPair, SignJWT, type JWK, type JWTPayload } from 'jose'
 import type { TokenIssuerInput } from '../../../src/config/token-issuer-settings.ts'
 import { freePort } from '../../support/free-port.ts'
+import { takeRsaKey } from './rsa-keys.ts'
 
 export interface SigningKey {
   readonly kid: string
   readonly algorithm: string
-  readonly privateKey: CryptoKey
+  readonly privateKey: KeyObject
   readonly publicKey: JWK
 }
 
 export async function makeSigningKey(kid: string, algorithm = 'RS256'): Promise<SigningKey> {
-  const { privateKey, publicKey } = await generateKeyPair(algorithm, { extractable: true })
-  return { kid, algorithm, privateKey, publicKey: { ...(await exportJWK(publicKey)), kid, use: 'sig' } }
+  const isRsa = /^[RP]S/.test(algorithm)
+  const privateKey = isRsa
+    ? takeRsaKey()
+    : KeyObject.from((await generateKeyPair(algorithm, { extractable: true })).privateKey)
+  const publicKey = createPublicKey(privateKey).export({ format: 'jwk' }) as JWK
+  return { kid, algorithm, privateKey, publicKey: { ...publicKey, kid, use: 'sig' } }
 }
 
 export interface CountingServer {
