@@ -36,7 +36,7 @@ describe('targets', () => {
         const expected = target.operation.object === 'none' ? target.delimiter : delimiter
         expect(parseTarget(target.operation.method, text)).toEqual({ ...target, delimiter: expected })
       }),
-      { numRuns: isThorough ? 10_000 : 1_000 },
+      { numRuns: isThorough ? 10_000 : 330 },
     )
   })
 
@@ -73,7 +73,7 @@ describe('targets', () => {
         }
         expect(text).toMatch(originForm)
       }),
-      { numRuns: isThorough ? 20_000 : 2_000 },
+      { numRuns: isThorough ? 20_000 : 665 },
     )
   })
 

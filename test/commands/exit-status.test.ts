@@ -5,7 +5,7 @@ import { expect, onTestFinished, it } from 'vitest'
 import { runProgram, startProgram } from '../e2e/built-program.ts'
 import { commandsWith } from '../e2e/process-tree.ts'
 import { runCommand } from '../support/run-command.ts'
-import { everyInTheLongForm } from '../support/thorough.ts'
+import { everyInTheLongForm, isThorough } from '../support/thorough.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 /** Expects exit status 1 and a message for the user instead of a crash report. */
@@ -43,7 +43,7 @@ it('dev: invalid data folder', async () => {
   await expectFailure(['dev', '--data-dir', join(file, 'data')], /the data folder cannot be used/)
 })
 
-it.for(everyInTheLongForm(['--admin-port', '--port'], 2))(
+it.for(everyInTheLongForm(['--port', '--admin-port'], 2))(
   '%s in use, and no catalog is left behind',
   async (option) => {
     const taken = await silentPort()
@@ -62,7 +62,7 @@ it.for(everyInTheLongForm(['--admin-port', '--port'], 2))(
   },
 )
 
-it('dev: data folder in use, and the first dev continues', async () => {
+it.runIf(isThorough)('dev: data folder in use, and the first dev continues', async () => {
   const dataFolder = await temporaryFolder()
   const locations = ['--port', '0', '--admin-port', '0', '--data-dir', dataFolder]
   const first = startProgram(['dev', ...locations])

@@ -1,6 +1,7 @@
 import { request } from 'undici'
 import { expect, it } from 'vitest'
 import { startDev } from '../e2e/running-dev.ts'
+import { isThorough } from '../support/thorough.ts'
 import { startGatewayAndUpstream } from '../gateway/support/running-gateway.ts'
 
 it('the console is disabled by default', async () => {
@@ -10,7 +11,7 @@ it('the console is disabled by default', async () => {
   expect(statusCode).toBe(404)
 })
 
-it('dev enables the console and prints its URL', async () => {
+it.runIf(isThorough)('dev enables the console and prints its URL', async () => {
   const dev = await startDev()
   try {
     const url = await dev.program.announced(/^console on (http:\S+)$/m)

@@ -11,7 +11,7 @@ import { prepareCatalog } from './prepare-catalog.ts'
 import { requestCount } from './request-count.ts'
 import { spawnProcess, type LogLine } from './spawned-process.ts'
 
-const count = requestCount(isThorough ? 1_500 : 300)
+const count = requestCount(isThorough ? 1_500 : 100)
 
 it(
   'hostile requests neither read nor change forbidden objects of the bundled catalog',

@@ -6,7 +6,7 @@ import { findDifferences } from './find-differences.ts'
 import { startLenientCatalog } from './lenient-catalog.ts'
 import { requestCount } from './request-count.ts'
 
-const count = requestCount(isThorough ? 6_000 : 800)
+const count = requestCount(isThorough ? 6_000 : 265)
 
 it(
   'every lenient interpretation of an upstream request is the authorized one',

@@ -8,7 +8,7 @@ import { startRestrictedTables } from './support/restricted-tables.ts'
 import { createSampleTables } from './support/sample-tables.ts'
 
 /** Other counts: `RESTRICTED_READS=50000 TEST_SEED=7 npx vitest run test/restricted-reads`. */
-const count = Number(process.env['RESTRICTED_READS'] ?? (isThorough ? 1_500 : 400))
+const count = Number(process.env['RESTRICTED_READS'] ?? (isThorough ? 1_500 : 130))
 const readsOfTables = 50
 const concurrent = 5
 

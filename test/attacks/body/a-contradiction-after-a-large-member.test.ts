@@ -9,7 +9,7 @@ import { createDeferred } from '../../gateway/support/waiting.ts'
 const shared = useSharedGateway()
 const query = '/v1/table/sandbox%24orders/query'
 const remove = '/v1/table/sandbox%24orders/delete'
-const large = `"vector":[${'0.25,'.repeat(400_000)}0.5]`
+const large = `"vector":[${`${'0.25'.padEnd(40, '0')},`.repeat(50_000)}0.5]`
 const largeChange = `"predicate":"true${' '.repeat(1_600_000)}"`
 
 const contradictions: [label: string, target: string, end: string | Buffer, says: RegExp][] = [

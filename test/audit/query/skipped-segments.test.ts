@@ -10,6 +10,7 @@ import {
   type Selection,
 } from '../../../src/audit/query/select-records.ts'
 import { makeTemporaryFolder, removeFolder, temporaryFolder } from '../../support/temporary-folder.ts'
+import { isThorough } from '../../support/thorough.ts'
 import { aRefusal, anIntent, committed, logOptions, segmentsOf } from '../audit-fixtures.ts'
 
 const minute = 60_000
@@ -144,7 +145,7 @@ it.each(['setBack', 'steady'] as const)('selects the same as a pass over the who
     const expected = all.filter((record) => isSelected(record, chosen)).slice(-(chosen.last ?? all.length))
     expect((await select(folder, chosen)).map(identify)).toEqual(expected.map(identify))
   }
-  await fc.assert(fc.asyncProperty(selection, assertSame), { numRuns: 50 })
+  await fc.assert(fc.asyncProperty(selection, assertSame), { numRuns: isThorough ? 50 : 15 })
   for (let minutes = -60; minutes < 60; minutes += 10)
     await assertSame({ since: new Date(start + (setBackAt * 7 + minutes) * minute) })
 })

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
 import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
 import { anIntent, committed, logOptions, recordsOf, segmentsOf } from '../audit-fixtures.ts'
+import { everyInTheLongForm } from '../../support/thorough.ts'
 import { keyOf } from './forge-log.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
@@ -63,7 +64,8 @@ describe('verification of a changed log', () => {
     const keys = [await keyOf(folder)]
     const good = await readFile(path)
     const file = await open(path, 'r+')
-    for (let at = 0; at < good.length; at += 1) {
+    const places = everyInTheLongForm([...good.keys()], 11)
+    for (const at of [...places, good.length - 1]) {
       await file.write(Buffer.of((good[at] ?? 0) ^ (1 << (at % 8))), 0, 1, at)
       const { ok, tornTail } = await verifyAuditLog(folder, { keys })
       // Without its last newline, the newest chain looks as after a crash.

@@ -1,17 +1,20 @@
-import { appendFile, readdir, readFile, truncate, writeFile } from 'node:fs/promises'
+import { appendFile, readFile, truncate, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { expect, it } from 'vitest'
 import { runCommand } from '../../support/run-command.ts'
-import { startDev } from '../../e2e/running-dev.ts'
+import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
+import { anIntent, committed, logOptions, segmentsOf } from '../../audit/audit-fixtures.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 /** Writes a log with some changes; returns its folder and its only file. */
 async function writtenLog(): Promise<{ folder: string; file: string }> {
-  const dev = await startDev({ dataFolder: await temporaryFolder() })
-  for (const name of ['one', 'two', 'three']) await dev.send('POST', `/v1/namespace/${name}/create`, {})
-  await dev.stop()
-  const [segment = ''] = (await readdir(dev.auditFolder)).filter((name) => name.endsWith('.jsonl'))
-  return { folder: dev.auditFolder, file: join(dev.auditFolder, segment) }
+  const folder = await temporaryFolder()
+  const log = await openAuditLog(logOptions(folder))
+  for (const name of ['one', 'two', 'three'])
+    await log.recordOutcome(await log.recordIntent(anIntent(name)), committed)
+  await log.close()
+  const [segment = ''] = await segmentsOf(folder)
+  return { folder, file: join(folder, segment) }
 }
 
 it('accepts a log as the gateway wrote it, and rejects any change', async () => {

@@ -116,7 +116,7 @@ it('finds what the metadata of fields means at any depth, as a flat list of it s
       else expect(check()).toEqual(references)
       if (!refused && references.length > 0) withReferences += 1
     }),
-    { numRuns: isThorough ? 1_000 : 200 },
+    { numRuns: isThorough ? 1_000 : 65 },
   )
-  expect(withReferences).toBeGreaterThan(20)
+  expect(withReferences).toBeGreaterThan(5)
 })

@@ -12,7 +12,7 @@ import { splitIntoChunks } from '../json/json-arbitraries.ts'
 
 // Compares the check of a chunked text, which follows forms by depth, with a model: a walk over the parsed value.
 
-const runs = isThorough ? 20_000 : 500
+const runs = isThorough ? 20_000 : 165
 const names = ['a', 'b', 'c'] as const
 
 const scalarForm = fc.constantFrom<JsonKind>('string', 'number', 'boolean').map((kind): JsonForm => ({

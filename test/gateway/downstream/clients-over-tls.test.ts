@@ -38,7 +38,7 @@ interface RealClient {
   post(request: SentRequest): Promise<Received>
 }
 
-const large = arrowBytes(8 * 1024 * 1024)
+const large = arrowBytes(2 * 1024 * 1024)
 const requests: [what: string, operation: string, body: Buffer, response: Buffer][] = [
   ['JSON', 'describe', Buffer.from('{"version":1}'), Buffer.from('{"location":"s3://orders"}')],
   ['an upload', 'insert', large, Buffer.from('{"version":2}')],

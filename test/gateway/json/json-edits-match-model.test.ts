@@ -40,7 +40,7 @@ const dropped = 'options'
 /** Replaces the value of a flag. */
 const replacement = '"in its place"'
 
-const runs = isThorough ? 2_000 : 150
+const runs = isThorough ? 2_000 : 50
 
 const space = fc.constantFrom('', '', '', ' ', '\n\t', '\r  ')
 const name = fc.oneof(

@@ -35,7 +35,7 @@ it('explain: the decision names the most specific applying deny, otherwise the m
         expect([policy, rule], formatPolicies(policies)).toEqual([deciding?.policy, deciding?.rule])
       }
     }),
-    { numRuns: isThorough ? 120 : 40 },
+    { numRuns: isThorough ? 120 : 13 },
   )
 })
 
@@ -60,9 +60,9 @@ it('who-can: a caller is allowed if and only if an entitlement applies', () => {
         expect(isEntitled, formatPolicies(policies)).toBe(set.decide(request).allowed)
       }
     }),
-    { numRuns: isThorough ? 120 : 40 },
+    { numRuns: isThorough ? 120 : 13 },
   )
-  expect(allowed).toBeGreaterThan(10)
+  expect(allowed).toBeGreaterThan(3)
 })
 
 it('who-can: overruled callers are denied', () => {
@@ -116,7 +116,7 @@ it('what-can: a caller is allowed exactly what the nearest entry permits', () =>
         }
       },
     ),
-    { numRuns: isThorough ? 120 : 40 },
+    { numRuns: isThorough ? 120 : 13 },
   )
   expect(allowed).toBeGreaterThan(0)
 })

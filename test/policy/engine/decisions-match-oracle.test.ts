@@ -31,7 +31,7 @@ it.each([
         expect(responseOf(set.decide(request)), show(request)).toEqual(oracleDecide(policies, request))
       }
     }),
-    { numRuns: isThorough ? 2000 : 200 },
+    { numRuns: isThorough ? 2000 : 65 },
   )
 })
 
@@ -63,9 +63,9 @@ it.each([
         else if (set.decide(request).allowed) refusedBeneath++
       }
     }),
-    { numRuns: isThorough ? 2000 : 200 },
+    { numRuns: isThorough ? 2000 : 65 },
   )
-  expect(Math.min(allowed, refusedBeneath)).toBeGreaterThan(20)
+  expect(Math.min(allowed, refusedBeneath)).toBeGreaterThan(5)
 })
 
 it.each([
@@ -86,9 +86,9 @@ it.each([
         }
       }
     }),
-    { numRuns: isThorough ? 1000 : 100 },
+    { numRuns: isThorough ? 1000 : 30 },
   )
-  expect(allowed).toBeGreaterThan(20)
+  expect(allowed).toBeGreaterThan(5)
 })
 
 /** Facts that an unread body may state. */
@@ -123,9 +123,9 @@ it('decides before the body exactly what no body can change', () => {
         }
       }
     }),
-    { numRuns: isThorough ? 2000 : 200 },
+    { numRuns: isThorough ? 2000 : 65 },
   )
-  expect(Math.min(decided, undecided)).toBeGreaterThan(20)
+  expect(Math.min(decided, undecided)).toBeGreaterThan(5)
 })
 
 it('decides partially like completely if the body is known', () => {

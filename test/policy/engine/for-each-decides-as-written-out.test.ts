@@ -99,7 +99,7 @@ it('a policy with forEach decides, conceals and shows as one policy for each val
       for (const request of beneath)
         expect(summarize(template.decideBeneath(request))).toBe(summarize(writtenOut.decideBeneath(request)))
     }),
-    { numRuns: isThorough ? 2000 : 200 },
+    { numRuns: isThorough ? 2000 : 65 },
   )
-  expect(Math.min(byInstance, shown)).toBeGreaterThan(20)
+  expect(Math.min(byInstance, shown)).toBeGreaterThan(5)
 })

@@ -41,6 +41,6 @@ it('decides by the policy of the nearest of many namespaces', () => {
         }
       },
     ),
-    { numRuns: isThorough ? 50 : 4 },
+    { numRuns: isThorough ? 50 : 3 },
   )
 })

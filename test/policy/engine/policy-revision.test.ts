@@ -84,7 +84,7 @@ it('is the hash of the JSON content of the documents, stable across releases', (
       const { documents } = parsePolicies(formatPolicies(written), 'x.yaml')
       expect(compilePolicies(documents).revision).toBe(obviousRevision(documents))
     }),
-    { numRuns: 50 },
+    { numRuns: 20 },
   )
   const escaped = {
     ...one,

@@ -7,7 +7,7 @@ import { responseOf, errorOf, runningBackend } from '../support/running-backend.
 import { committer } from '../support/staged-manifests.ts'
 import { isThorough } from '../../../../test/support/thorough.ts'
 
-const races = isThorough ? 50 : 15
+const races = isThorough ? 50 : 5
 
 async function withTable() {
   const backend = await runningBackend()

@@ -13,7 +13,7 @@ import {
   type WrittenRule,
 } from '../../policy-builder.ts'
 
-const numRuns = isThorough ? 3000 : 120
+const numRuns = isThorough ? 3000 : 40
 
 function shadowed(policies: readonly WrittenPolicy[]): ReadonlySet<string> {
   const index = createRuleIndex(compilePolicySet(policies))
