@@ -21,7 +21,7 @@ import { addReport, type Report } from './policy-report.ts'
 import {
   addClusterOptions,
   applyCandidates,
-  combineSources,
+  loadSources,
   printRefused,
   readPolicyContext,
   type SourceOptions,
@@ -77,14 +77,14 @@ async function loadSides(
     )
   const context = await readPolicyContext(options, io)
   const { vocabulary, cluster } = context
-  const load = (folder: string) => combineSources([...policies, folder], { ...context, cluster: undefined })
+  const load = (folder: string) => loadSources({ ...context, cluster: undefined }, [...policies, folder])
   if (cluster === undefined) return [await load(first), await load(second)]
-  const before = await combineSources(policies, context)
+  const before = await loadSources(context)
   if (!apply) return [printRefused(before, io), await load(first)]
   const resources = await runStep(`the policies in ${first} cannot be applied`, () =>
     applyCandidates(cluster.resources, first, vocabulary),
   )
-  const after = await combineSources(policies, { ...context, cluster: { ...cluster, resources } })
+  const after = await loadSources({ ...context, cluster: { ...cluster, resources } })
   return [before, printRefused(after, io)]
 }
 

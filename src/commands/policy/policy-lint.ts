@@ -12,7 +12,7 @@ import {
 } from '../../policy/index.ts'
 import { runStep } from '../common/command-failure.ts'
 import { addReport, type Report } from './policy-report.ts'
-import { addSourceOptions, loadSources, type SourceOptions } from './policy-sources.ts'
+import { addSourceOptions, loadSources, readPolicyContext, type SourceOptions } from './policy-sources.ts'
 import { alignColumns } from './format-policy.ts'
 
 interface Options extends SourceOptions {
@@ -28,9 +28,10 @@ export function addLint(policy: Command, io: Io): void {
 }
 
 async function lint(options: Options, io: Io): Promise<Report> {
-  const loaded = await loadSources(options, io)
-  const known = loaded.settings && (await readKnownCredentials(loaded.settings))
-  const ignored = await listIgnoredFiles(loaded.folders)
+  const context = await readPolicyContext(options, io)
+  const loaded = await loadSources(context)
+  const known = context.settings && (await readKnownCredentials(context.settings))
+  const ignored = await listIgnoredFiles(context.folders)
   const findings = [
     ...loaded.refused.map(createRefusedFinding),
     ...ignored.map(({ name }) => createIgnoredFinding(name)),

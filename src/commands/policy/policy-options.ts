@@ -122,7 +122,7 @@ export async function loadForOperation(
     return command.error(`error: unknown operation ${JSON.stringify(name)}${suggestSimilar(name, names)}`)
   for (const [fact, problem] of findUnstatedFacts(options.fact ?? {}, new Set([operation])))
     command.error(`error: --fact ${fact}: ${problem}`)
-  const { set } = printRefused(await loadSources(options, io, context), io)
+  const { set } = printRefused(await loadSources(context), io)
   noteUnknownGroups(options, set, io)
   if (id !== undefined) noteMistakenId(operation, id, set, io)
   return { operation, set }

@@ -9,7 +9,7 @@ import { countCalls, type ReplayedCalls, ReplayTally } from '../../policy/index.
 import { collect, parseTimeOrAge } from '../common/arguments.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
 import { LogProblems } from '../common/log-problems.ts'
-import { combineSources, configOption, readPolicyContext } from './policy-sources.ts'
+import { configOption, loadSources, readPolicyContext } from './policy-sources.ts'
 import { formatAnswer } from './format-policy.ts'
 import { formatGroups } from './policy-diff.ts'
 
@@ -58,7 +58,7 @@ export function addReplay(policy: Command, io: Io): void {
 async function replay(options: Options, io: Io): Promise<Report> {
   const { audit, candidate, current, keys, since, failOnChange } = options
   const context = await readPolicyContext(options, io)
-  const load = async (folders: readonly string[]) => (await combineSources(folders, context)).set
+  const load = async (folders: readonly string[]) => (await loadSources(context, folders)).set
   const stored = keys === undefined ? [] : await runStep('the keys cannot be listed', () => listKeys(keys))
   const tally = new ReplayTally({
     candidate: await load(candidate),

@@ -63,8 +63,10 @@ export const configOption = [
   'the settings of the gateway: its policy folders, extra operations that policies name, Kubernetes namespaces that count',
 ] as const
 
-/** What a command knows of the gateway and the cluster whose policies it is about. */
+/** Where the policies are that a command is about, and what may be in them. */
 interface PolicyContext {
+  /** Those of the options or, without another source, of the settings. */
+  readonly folders: readonly string[]
   /** The operations that policies may name: those of the catalog API, and extra ones of the settings. */
   readonly vocabulary: PolicyVocabulary
   readonly settings: GatewaySettings | undefined
@@ -87,7 +89,7 @@ export const anySettings = createPolicyVocabulary({ acceptsDevelopment: true })
  * and if they use no resources although the command does.
  */
 export async function readPolicyContext(
-  { config, kubernetes }: Partial<SourceOptions>,
+  { policies = [], config, kubernetes }: Partial<SourceOptions>,
   io: Io,
 ): Promise<PolicyContext> {
   const settings = config === undefined ? undefined : await readConfig(config, io)
@@ -97,6 +99,7 @@ export async function readPolicyContext(
       `the settings in ${config ?? ''} contain no policies.kubernetes, so their gateway uses no resources; omit --kubernetes`,
     )
   return {
+    folders: policies.length === 0 && !kubernetes ? (settings?.policies.folder ?? []) : policies,
     vocabulary: settings === undefined ? anySettings : createSettingsVocabulary(settings),
     settings,
     cluster: kubernetes && (await readCluster(namespaces)),
@@ -143,25 +146,9 @@ function getObjects(kinds: string): readonly unknown[] {
 }
 
 /** Policies as a gateway uses them. */
-interface LoadedSources extends LoadedPolicies, PolicyContext {
-  readonly folders: readonly string[]
+interface LoadedSources extends LoadedPolicies {
   /** Errors in resources: the gateway does not use these resources, or only what they restrict. */
   readonly refused: readonly PolicyProblem[]
-}
-
-/**
- * Loads the policies of folders, of a cluster, or of both; those of the folders of the settings if no other source is given.
- * `given` is what the command has read already. Throws CommandFailure as `combineSources` does.
- */
-export async function loadSources(
-  options: SourceOptions,
-  io: Io,
-  given?: PolicyContext,
-): Promise<LoadedSources> {
-  const { policies, kubernetes } = options
-  const context = await (given ?? readPolicyContext(options, io))
-  const folders = policies.length === 0 && !kubernetes ? (context.settings?.policies.folder ?? []) : policies
-  return combineSources(folders, context)
 }
 
 /** Prints the errors in resources. */
@@ -174,10 +161,7 @@ export function printRefused(loaded: LoadedSources, { stderr }: Io): LoadedSourc
  * Loads the policies of folders, and of a cluster as a gateway does that watches it. Without settings all resources count,
  * as those of the platform. Throws CommandFailure with all errors in the folders, and if there are no policies.
  */
-export async function combineSources(
-  folders: readonly string[],
-  context: PolicyContext,
-): Promise<LoadedSources> {
+export async function loadSources(context: PolicyContext, folders = context.folders): Promise<LoadedSources> {
   const { vocabulary, settings, cluster } = context
   const names = folders.join(' and ')
   const files = await runStep(`the policies in ${names} cannot be used`, async () => {
@@ -205,9 +189,7 @@ export async function combineSources(
     tests: [...files.tests, ...reviews.flatMap(({ tests }) => tests)],
   }
   return {
-    ...context,
     ...compileContents(merged),
-    folders,
     refused: refused.flatMap(({ resource, message: text }) =>
       text.split('\n').map((message) => ({ file: fileOfResource(resource), message })),
     ),

@@ -14,7 +14,13 @@ import {
 import { runStep, CommandFailure } from '../common/command-failure.ts'
 import type { Io } from '../common/io.ts'
 import { addReport, type Report } from './policy-report.ts'
-import { addSourceOptions, loadSources, printRefused, type SourceOptions } from './policy-sources.ts'
+import {
+  addSourceOptions,
+  loadSources,
+  printRefused,
+  readPolicyContext,
+  type SourceOptions,
+} from './policy-sources.ts'
 
 interface Options extends SourceOptions {
   readonly tests?: string
@@ -28,13 +34,9 @@ export function addTest(policy: Command, io: Io): void {
 
 async function test(options: Options, io: Io): Promise<Report> {
   const { tests: folder } = options
-  const {
-    tests: own,
-    vocabulary,
-    set,
-    withShadowPolicies: all,
-  } = printRefused(await loadSources(options, io), io)
-  const tests = [...own, ...(folder === undefined ? [] : await loadTests(folder, vocabulary))]
+  const context = await readPolicyContext(options, io)
+  const { tests: own, set, withShadowPolicies: all } = printRefused(await loadSources(context), io)
+  const tests = [...own, ...(folder === undefined ? [] : await loadTests(folder, context.vocabulary))]
   if (tests.length === 0) {
     throw new CommandFailure(
       'no tests in the policies; add "tests" to a policy or write a document of kind DecisionTable',

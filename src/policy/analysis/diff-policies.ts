@@ -135,32 +135,27 @@ interface Dependency extends Pick<Step, 'match'> {
 }
 
 /** One of two policy sets, at one position and for one permission. */
-type Side = (known: Known) => {
-  /** Undefined if it is open. */
-  readonly answer: Answer | undefined
-  readonly listDependencies: () => readonly Dependency[]
-}
+type Side = ReturnType<typeof createSide>
 
-/** Conditions that the permission and the tags decide are evaluated; the results of others are those that are known. */
-function createSide(set: PolicySet, position: ObjectPosition, permission: Permission): Side {
+/**
+ * Returns a function that answers as far as that is known; the answer is undefined if it is open. Conditions that the permission
+ * and the tags decide are evaluated; the results of others are those that are known.
+ */
+function createSide(set: PolicySet, position: ObjectPosition, permission: Permission) {
   const tags = formatTags(set.findTags(position))
   const textOf = ({ text, tags: { length } }: Condition): string =>
     length === 0 ? text : `${text} // tags: ${tags}`
-  return ({ caller, conditions }) => {
+  return ({ caller, conditions }: Known) => {
     const get = (condition: Condition): ConditionResult | undefined => conditions.get(textOf(condition))
     const question = { permission, position, caller, conditions: { get } }
     const { kind, by, possible, restrictions } = listSteps(set, question)
     const parts = kind === 'allowed' ? restrictions : []
     const isOpen = kind === 'open' || parts.some(({ match }) => match !== true)
+    const restriction = parts.length > 0 && { restriction: reportPart(parts) }
+    const answer: Answer = { allowed: kind === 'allowed', rule: by && reportRule(by), ...restriction }
     return {
-      answer: isOpen
-        ? undefined
-        : {
-            allowed: kind === 'allowed',
-            rule: by && reportRule(by),
-            ...(parts.length > 0 && { restriction: reportPart(parts) }),
-          },
-      listDependencies: () =>
+      answer: isOpen ? undefined : answer,
+      listDependencies: (): readonly Dependency[] =>
         [...possible, ...restrictions].map((step) => ({
           effect: step.rule.effect,
           match: step.match,

@@ -24,6 +24,7 @@ import { listNameClasses } from './name-classes.ts'
 import {
   listNamespaces,
   listOwnDocuments,
+  listRules,
   listSteps,
   reportPart,
   reportRule,
@@ -253,24 +254,22 @@ type TableRule = { readonly tables: readonly string[]; readonly exceptTables?: r
  * them, is one for each declared table if it selects columns by tags, and one for all others that its patterns match.
  */
 export function listTableRules(set: PolicySet, namespace: Identifier, caller?: KnownCaller) {
-  return listOwnDocuments(set, namespace).flatMap((document) =>
-    document.rules.flatMap((located): readonly TableRule[] => {
-      const { restriction, subjects, tables } = located
-      if (tables === undefined) return []
-      if (caller !== undefined && matchSubjects(subjects, caller) !== true) return []
-      const rule = createRuleReference({ document, rule: located })
-      if (restriction === undefined) return [{ rule, tables }]
-      const report = (ofTables: readonly string[], table?: string) => {
-        const resolved = resolveRestriction(restriction, set.findTags({ namespace, table }))
-        return { ...describeRestriction({ ...resolved, rule }), tables: ofTables }
-      }
-      if (!('without' in restriction.columns)) return [report(tables)]
-      const declared = set.listTaggedTables(namespace).filter((table) => matchesAny(tables, table))
-      const others = tables.filter((table) => table.includes('*') || !declared.includes(table))
-      return [
-        ...declared.map((table) => report([table], table)),
-        ...(others.length === 0 ? [] : [{ ...report(others), exceptTables: declared }]),
-      ]
-    }),
-  )
+  return listRules(listOwnDocuments(set, namespace)).flatMap((located): readonly TableRule[] => {
+    const { restriction, subjects, tables } = located.rule
+    if (tables === undefined) return []
+    if (caller !== undefined && matchSubjects(subjects, caller) !== true) return []
+    const rule = createRuleReference(located)
+    if (restriction === undefined) return [{ rule, tables }]
+    const report = (ofTables: readonly string[], table?: string) => {
+      const resolved = resolveRestriction(restriction, set.findTags({ namespace, table }))
+      return { ...describeRestriction({ ...resolved, rule }), tables: ofTables }
+    }
+    if (!('without' in restriction.columns)) return [report(tables)]
+    const declared = set.listTaggedTables(namespace).filter((table) => matchesAny(tables, table))
+    const others = tables.filter((table) => table.includes('*') || !declared.includes(table))
+    return [
+      ...declared.map((table) => report([table], table)),
+      ...(others.length === 0 ? [] : [{ ...report(others), exceptTables: declared }]),
+    ]
+  })
 }

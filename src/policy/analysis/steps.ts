@@ -20,6 +20,10 @@ export function listOwnDocuments(set: PolicySet, namespace: Identifier): readonl
   return set.documentsAbove(namespace).filter((one) => one.namespace.length === namespace.length)
 }
 
+export function listRules(documents: readonly PolicyDocument[]): readonly LocatedRule[] {
+  return documents.flatMap((document) => document.rules.map((rule) => ({ document, rule })))
+}
+
 /** The answer to a question, and what becomes of the rules about it, from the root down; rules of one namespace keep their order. */
 interface Steps extends ReturnType<PolicySet['evaluate']> {
   readonly rules: readonly Step[]

@@ -6,7 +6,8 @@ import { lintConditions } from './lint-conditions.ts'
 import { createEffectCheck } from './lint-effects.ts'
 import { createNameCheck, type KnownCredentials } from './lint-names.ts'
 import { createBypassCheck } from './lint-bypass.ts'
-import { createRuleIndex, listRules } from './rule-index.ts'
+import { listRules } from '../steps.ts'
+import { createRuleIndex } from './rule-index.ts'
 
 /**
  * Runs all checks on the policies in force, and on shadow policies as if they were in force beside them. Findings are

@@ -3,8 +3,9 @@ import { groupBy } from '../../../lib/index.ts'
 import type { Condition } from '../../conditions/condition.ts'
 import type { LocatedRule } from '../../engine/compiled-rule.ts'
 import { anySubject, knownAsOnly, listSubjects, matchSubjects, type Subject } from '../../engine/subject.ts'
-import type { PolicyDocument, PolicyRule } from '../../language/policy-document.ts'
+import type { PolicyRule } from '../../language/policy-document.ts'
 import type { PolicySet } from '../../policy-set.ts'
+import { listRules } from '../steps.ts'
 
 /** The rules of a set, by the callers that they name. */
 export interface RuleIndex {
@@ -41,10 +42,6 @@ export function createRuleIndex(set: PolicySet): RuleIndex {
 
 function subjectKey({ effect }: Pick<PolicyRule, 'effect'>, { kind, name }: Subject): string {
   return `${effect} ${kind} ${name}`
-}
-
-export function listRules(documents: readonly PolicyDocument[]): readonly LocatedRule[] {
-  return documents.flatMap((document) => document.rules.map((rule) => ({ document, rule })))
 }
 
 /** Whether the rule names a caller that is the subject and nothing else. */
