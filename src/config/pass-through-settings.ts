@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { getBasePath } from '../lib/index.ts'
 import { basePathPattern } from './listen-settings.ts'
-import { httpUrl, isPlainUrl, nonEmptyText, portNumber, type SettingProblem } from '../settings/index.ts'
+import { httpUrl, isPlainUrl, nonEmptyText, portNumber } from '../settings/index.ts'
 
 const names = z.array(nonEmptyText).min(1)
 
@@ -61,34 +61,6 @@ export const passThroughSchema = z.strictObject({
 })
 
 export type PassThroughRouteSettings = z.output<typeof routeSchema>
-
-interface RoutedSettings {
-  readonly listen: { readonly clientAddressFrom?: string | undefined }
-  readonly passThrough?: z.output<typeof passThroughSchema> | undefined
-}
-
-/** Returns the routes that overlap each other, and a port that could not know its clients. */
-export function findPassThroughProblems({ listen, passThrough }: RoutedSettings): readonly SettingProblem[] {
-  const problems: SettingProblem[] = []
-  if (passThrough !== undefined && listen.clientAddressFrom === 'proxy-protocol') {
-    const message = 'has no PROXY protocol; expected another listen.clientAddressFrom'
-    problems.push({ path: ['passThrough', 'port'], message })
-  }
-  const prefixes = passThrough?.routes.map(({ prefix }) => prefix) ?? []
-  for (const [index, prefix] of prefixes.entries()) {
-    const other = prefixes.slice(0, index).find((one) => overlaps(one, prefix))
-    if (other === undefined) continue
-    const message = `${prefix} overlaps ${other}, the prefix of another route`
-    problems.push({ path: ['passThrough', 'routes', index, 'prefix'], message })
-  }
-  return problems
-}
-
-/** Whether a request can be below both paths. Some servers ignore the case of letters. */
-function overlaps(one: string, other: string): boolean {
-  const [first, second] = [`${one}/`.toLowerCase(), `${other}/`.toLowerCase()]
-  return first.startsWith(second) || second.startsWith(first)
-}
 
 function hasPlainPath(text: string): boolean {
   if (!URL.canParse(text)) return false

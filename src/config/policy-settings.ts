@@ -1,14 +1,6 @@
 import { z } from 'zod'
-import {
-  assertIdentifier,
-  createExtraOperations,
-  createPermissionTable,
-  type ExtraOperationDeclaration,
-  type Identifier,
-  isWithin as isWithinNamespace,
-} from '../catalog-api/index.ts'
-import { isWithin, suggestSimilar } from '../lib/index.ts'
-import { listIssuerNames, type IdentitySettings } from './identity-settings.ts'
+import { assertIdentifier, type Identifier, isWithin as isWithinNamespace } from '../catalog-api/index.ts'
+import { isWithin } from '../lib/index.ts'
 import {
   addProblems,
   findDuplicates,
@@ -83,7 +75,7 @@ const namespaceSchema = z
       ),
     ...delegationMembers,
   })
-  .transform((namespace, context): PolicyNamespace => {
+  .transform((namespace, context) => {
     const addIssue = (member: string, message: string): void =>
       context.addIssue({ code: 'custom', path: [member], message })
     const { name, uid, platform, ...delegation } = namespace
@@ -102,31 +94,15 @@ const namespaceSchema = z
     if (subjects === undefined || !Object.values(subjects).some(namesSubject))
       addIssue('subjects', 'names no subject; expected issuers, users, groups, keys, any or anonymous')
     if (uid === undefined || catalogNamespaces === undefined || subjects === undefined) return z.NEVER
-    return {
-      platform,
-      name,
-      uid,
-      catalogNamespaces,
-      subjects,
-      additionalPermissions: delegation.additionalPermissions ?? [],
-    }
+    const { additionalPermissions = [] } = delegation
+    return { platform, name, uid, catalogNamespaces, subjects, additionalPermissions }
   })
 
-/** A Kubernetes namespace of a team: its policies grant within these limits. */
-export interface DelegatedNamespace {
-  readonly platform: false
-  readonly name: string
-  readonly uid: string
-  /** Neither overlaps another of any Kubernetes namespace. */
-  readonly catalogNamespaces: readonly Identifier[]
-  readonly subjects: z.output<typeof subjectsSchema>
-  readonly additionalPermissions: readonly string[]
-}
-
 /** A Kubernetes namespace of the platform, whose policies count as files do, or a delegated one. */
-export type PolicyNamespace =
-  | { readonly platform: true; readonly name: string; readonly uid?: string }
-  | DelegatedNamespace
+export type PolicyNamespace = z.output<typeof namespaceSchema>
+
+/** A Kubernetes namespace of a team: its policies grant within these limits. */
+export type DelegatedNamespace = Extract<PolicyNamespace, { readonly platform: false }>
 
 export const policyKubernetesSchema = z.strictObject({
   namespaces: z
@@ -168,52 +144,6 @@ function findOverlaps(namespaces: readonly PolicyNamespace[]): readonly SettingP
     }
   }
   return problems
-}
-
-interface SettingsOfNames {
-  readonly policies: { readonly kubernetes?: PolicyKubernetesSettings | undefined }
-  readonly identity: IdentitySettings
-  readonly upstreams: readonly { readonly extraOperations?: readonly ExtraOperationDeclaration[] }[]
-}
-
-/** Returns names in delegations that the other settings do not have: of issuers, and of operations. */
-export function findUnknownDelegatedNames({
-  policies,
-  identity,
-  upstreams,
-}: SettingsOfNames): readonly SettingProblem[] {
-  const issuers = listIssuerNames(identity)
-  const permissions = createPermissionTable(createExtraOperations(upstreams)).names
-  return (policies.kubernetes?.namespaces ?? []).flatMap((namespace, index) => {
-    if (namespace.platform) return []
-    const { subjects, additionalPermissions } = namespace
-    const path = ['policies', 'kubernetes', 'namespaces', index]
-    return [
-      ...findUnknown(subjects.issuers, issuers, 'identity source', [...path, 'subjects', 'issuers']),
-      ...findUnknown(additionalPermissions, permissions, 'operation or permission', [
-        ...path,
-        'additionalPermissions',
-      ]),
-    ]
-  })
-}
-
-function findUnknown(
-  names: readonly string[],
-  known: readonly string[],
-  kind: string,
-  path: readonly (string | number)[],
-): readonly SettingProblem[] {
-  return names.flatMap((name, index) =>
-    known.includes(name)
-      ? []
-      : [
-          {
-            path: [...path, index],
-            message: `unknown ${kind} ${JSON.stringify(name)}${suggestSimilar(name, known)}`,
-          },
-        ],
-  )
 }
 
 export const policySettingsSchema = z.strictObject({

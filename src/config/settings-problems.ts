@@ -1,113 +1,94 @@
 import {
   assertIdentifier,
+  createExtraOperations,
+  createPermissionTable,
   describeJoinedName,
   formatNameList,
   type Identifier,
+  listCommonSeparators,
   splitNames,
 } from '../catalog-api/index.ts'
-import type { CallerLimitSettings } from './caller-limit-settings.ts'
-import type { IdentitySettings } from './identity-settings.ts'
-import type { ListenSettings } from './listen-settings.ts'
-import type { PolicyKubernetesSettings } from './policy-settings.ts'
-import { findErrorMessage, type SettingProblem } from '../settings/index.ts'
-import type { MetricsSettings } from './telemetry-settings.ts'
+import { suggestSimilar } from '../lib/index.ts'
+import { findErrorMessage, isLoopback, isTrustworthyUrl, type SettingProblem } from '../settings/index.ts'
+import { listIssuerNames } from './identity-settings.ts'
+import { listCatalogs, type Sections } from './sections.ts'
+import { acceptanceHint, type UnsafeName } from './unsafe-settings.ts'
 
-interface ClientStatementSettings {
-  readonly listen: ListenSettings
-  readonly identity: Pick<IdentitySettings, 'clientCertificates'>
-}
+type Path = readonly (string | number)[]
 
-/** Yields the settings about addresses and certificates of clients that have no effect, or exclude each other. */
-export function* findClientStatementProblems({
-  listen: { trustedProxies, clientAddressFrom, clientCertificateFrom, tls },
-  identity: { clientCertificates },
-}: ClientStatementSettings): Generator<SettingProblem> {
-  const requestsCertificates = tls !== undefined && tls.clientAuth !== 'none'
-  if (clientAddressFrom !== undefined && trustedProxies.length === 0) {
-    yield {
-      path: ['listen', 'clientAddressFrom'],
-      message: 'expected listen.trustedProxies: what other peers state about addresses is never used',
+/** Yields the upstreams that cannot identify the caller in their way. */
+export function* findCallerIdentityProblems(settings: Sections): Generator<SettingProblem> {
+  const { assertion } = settings.identity
+  for (const { path, catalog } of listCatalogs(settings)) {
+    if (catalog.identity === 'original' && catalog.credential !== undefined) {
+      const message =
+        'expected none or assertion: the credential of the caller cannot be sent together with that of the gateway'
+      yield { path: [...path, 'identity'], message }
     }
-  }
-  if (clientCertificateFrom === undefined) {
-    if (clientCertificates === undefined || requestsCertificates) return
-    yield {
-      path: ['identity', 'clientCertificates'],
-      message:
-        'expected listen.tls.clientAuth to be optional or required, or listen.clientCertificateFrom: no client ' +
-        'certificate is requested',
-    }
-    return
-  }
-  const path = ['listen', 'clientCertificateFrom']
-  if (trustedProxies.length === 0) {
-    yield {
-      path,
-      message: 'expected listen.trustedProxies: what other peers state about certificates is never used',
-    }
-  }
-  if (clientAddressFrom === 'proxy-protocol') {
-    yield {
-      path,
-      message:
-        'unexpected with listen.clientAddressFrom: proxy-protocol, whose proxies may pass on the headers of their ' +
-        'clients; expected x-forwarded-for or forwarded there',
-    }
-  }
-  if (requestsCertificates) {
-    yield {
-      path,
-      message:
-        'unexpected with listen.tls.clientAuth, which requests certificates itself; expected none there',
-    }
-  }
-  if (clientCertificates === undefined) {
-    yield {
-      path,
-      message: 'expected identity.clientCertificates, which names the principals of certificates',
-    }
+    if (catalog.identity === 'assertion' && assertion === undefined)
+      yield { path: [...path, 'identity'], message: 'expected identity.assertion with the signing key' }
   }
 }
 
-interface SettingsOfNamespaces {
-  readonly limits: Pick<CallerLimitSettings, 'rates' | 'byteQuotas' | 'concurrency'>
-  readonly metrics?: MetricsSettings | undefined
-  readonly policies: { readonly kubernetes?: PolicyKubernetesSettings | undefined }
+/** Yields the names in delegations that the other settings do not have: of issuers, and of operations. */
+export function* findUnknownDelegatedNames(settings: Sections): Generator<SettingProblem> {
+  const issuers = listIssuerNames(settings.identity)
+  const catalogs = listCatalogs(settings).map(({ catalog }) => catalog)
+  const permissions = createPermissionTable(createExtraOperations(catalogs)).names
+  for (const { path, namespace } of listDelegated(settings)) {
+    const { subjects, additionalPermissions } = namespace
+    yield* findUnknown(subjects.issuers, issuers, 'identity source', [...path, 'subjects', 'issuers'])
+    const granted = [...path, 'additionalPermissions']
+    yield* findUnknown(additionalPermissions, permissions, 'operation or permission', granted)
+  }
+}
+
+function listDelegated({ policies }: Sections) {
+  return (policies.kubernetes?.namespaces ?? []).flatMap((namespace, index) =>
+    namespace.platform ? [] : [{ path: ['policies', 'kubernetes', 'namespaces', index], namespace }],
+  )
+}
+
+function* findUnknown(
+  names: readonly string[],
+  known: readonly string[],
+  kind: string,
+  path: Path,
+): Generator<SettingProblem> {
+  for (const [index, name] of names.entries()) {
+    if (known.includes(name)) continue
+    const message = `unknown ${kind} ${JSON.stringify(name)}${suggestSimilar(name, known)}`
+    yield { path: [...path, index], message }
+  }
 }
 
 /**
- * Returns the namespaces that no object can have, by the separators of all upstreams: the setting would silently apply to
+ * Yields the namespaces that no object can have, by the separators of all upstreams: the setting would silently apply to
  * nothing.
  */
-export function findImpossibleNamespaces(
-  { limits, metrics, policies }: SettingsOfNamespaces,
-  separators: readonly string[],
-): readonly SettingProblem[] {
-  function find(path: readonly (string | number)[], ids: readonly Identifier[] = []): SettingProblem[] {
-    return ids.flatMap((names, index) => {
-      const message = describeImpossible(names, separators)
-      return message === undefined ? [] : [{ path: [...path, index], message }]
-    })
-  }
-  return [
+export function* findImpossibleNamespaces(settings: Sections): Generator<SettingProblem> {
+  const { limits, metrics } = settings
+  const delimiters = listCatalogs(settings).map(({ catalog }) => catalog.delimiter)
+  const separators = listCommonSeparators(delimiters)
+  const named: [Path, readonly Identifier[] | undefined][] = [
     ...(['rates', 'byteQuotas', 'concurrency'] as const).flatMap((kind) =>
-      limits[kind].flatMap(({ namespaces }, index) =>
-        find(['limits', kind, index, 'namespaces'], namespaces),
-      ),
+      limits[kind].map(({ namespaces }, index): (typeof named)[number] => [
+        ['limits', kind, index, 'namespaces'],
+        namespaces,
+      ]),
     ),
-    ...find(
-      ['metrics', 'namespaces'],
-      metrics?.namespaces?.map((name) => [name]),
-    ),
-    ...(policies.kubernetes?.namespaces ?? []).flatMap((namespace, index) =>
-      namespace.platform
-        ? []
-        : find(
-            ['policies', 'kubernetes', 'namespaces', index, 'catalogNamespaces'],
-            namespace.catalogNamespaces,
-          ),
-    ),
+    [['metrics', 'namespaces'], metrics?.namespaces?.map((name) => [name])],
+    ...listDelegated(settings).map(({ path, namespace }): (typeof named)[number] => [
+      [...path, 'catalogNamespaces'],
+      namespace.catalogNamespaces,
+    ]),
   ]
+  for (const [path, ids = []] of named) {
+    for (const [index, names] of ids.entries()) {
+      const message = describeImpossible(names, separators)
+      if (message !== undefined) yield { path: [...path, index], message }
+    }
+  }
 }
 
 function describeImpossible(names: Identifier, separators: readonly string[]): string | undefined {
@@ -118,4 +99,26 @@ function describeImpossible(names: Identifier, separators: readonly string[]): s
     if (message !== undefined) return message
   }
   return findErrorMessage(() => assertIdentifier(names))
+}
+
+/** Yields the unsafe settings that are not accepted by name. */
+export function* findUnsafeSettings({ admin, identity, unsafe }: Sections): Generator<SettingProblem> {
+  const refuse = (name: UnsafeName, path: Path, message: string): SettingProblem[] =>
+    unsafe.includes(name) ? [] : [{ path, message: `${message}, ${acceptanceHint(name)}` }]
+  const { issuers, kubernetes, introspection } = identity
+  const sources = [
+    ...issuers.map((source, index) => ({ path: ['issuers', index], source })),
+    { path: ['kubernetes'], source: kubernetes },
+    { path: ['introspection'], source: introspection },
+  ]
+  for (const { path, source } of sources) {
+    if (source === undefined || !/^http:/i.test(source.issuer) || isTrustworthyUrl(source.issuer)) continue
+    const message = 'anybody on the network path can impersonate an http issuer; expected an https issuer'
+    yield* refuse('plain-http-issuer', ['identity', ...path, 'issuer'], message)
+  }
+  if (admin.console && !isLoopback(admin.host)) {
+    const message =
+      'the console shows principals, ids and policies without credentials; expected a loopback admin.host'
+    yield* refuse('open-console', ['admin', 'console'], message)
+  }
 }

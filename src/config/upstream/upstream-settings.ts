@@ -21,7 +21,6 @@ import {
   type Identifier,
   listSeparators,
 } from '../../catalog-api/index.ts'
-import type { AssertionSettings } from '../identity-settings.ts'
 import { allowedHeadersSettings, allowedQueryParametersSetting } from './allowed-headers-settings.ts'
 import { allowedMembersSetting } from './allowed-members-setting.ts'
 import { extraOperationsSetting, findExtraOperationProblems } from './extra-operations-setting.ts'
@@ -169,22 +168,6 @@ export const upstreamsSchema = z
 
 export type UpstreamSettings = z.output<typeof upstreamSchema> & {
   readonly namespaces?: readonly Identifier[] | undefined
-}
-
-/** Returns why the upstream cannot identify the caller in this way; undefined if it can. */
-export function findCallerIdentityProblem(
-  upstream: {
-    readonly identity: CallerIdentity
-    readonly credential?: object | undefined
-  },
-  assertion: AssertionSettings | undefined,
-): string | undefined {
-  const { identity, credential } = upstream
-  if (identity === 'original' && credential !== undefined) {
-    return 'expected none or assertion: the credential of the caller cannot be sent together with that of the gateway'
-  }
-  const isKeyMissing = identity === 'assertion' && assertion === undefined
-  return isKeyMissing ? 'expected identity.assertion with the signing key' : undefined
 }
 
 export function listUpstreamFiles(upstream: UpstreamSettings): readonly string[] {

@@ -1,0 +1,97 @@
+import { isSameListenAddress, leadsToAddress, type SettingProblem } from '../settings/index.ts'
+import { type Sections, listCatalogs } from './sections.ts'
+
+/** Yields ports that two servers of a gateway would listen on, and URLs that lead to the gateway itself. */
+export function* findListenConflicts(settings: Sections): Generator<SettingProblem> {
+  const { listen, admin, passThrough } = settings
+  const servers = [
+    { path: ['listen'], address: listen },
+    { path: ['admin'], address: admin },
+    ...(passThrough
+      ? [{ path: ['passThrough'], address: { host: listen.host, port: passThrough.port } }]
+      : []),
+  ]
+  for (const [index, { path, address }] of servers.entries()) {
+    for (const before of servers.slice(0, index)) {
+      if (!isSameListenAddress(before.address, address)) continue
+      const message = `port ${address.port} is that of ${before.path.join('.')}; expected another one`
+      yield { path: [...path, 'port'], message }
+    }
+  }
+  const routes = passThrough?.routes ?? []
+  const urls = [
+    ...listCatalogs(settings).map(({ path, catalog }) => ({ path: [...path, 'url'], url: catalog.url })),
+    ...routes.map(({ upstream: url }, index) => ({
+      path: ['passThrough', 'routes', index, 'upstream'],
+      url,
+    })),
+  ]
+  for (const { path, url } of urls) {
+    for (const server of servers) {
+      if (!leadsToAddress(url, server.address)) continue
+      const message = `is the address of this gateway (${server.path.join('.')}); expected that of the upstream`
+      yield { path, message }
+    }
+  }
+}
+
+/** Yields the routes that overlap each other, and a port that could not know its clients. */
+export function* findPassThroughProblems({ listen, passThrough }: Sections): Generator<SettingProblem> {
+  if (passThrough !== undefined && listen.clientAddressFrom === 'proxy-protocol') {
+    const message = 'has no PROXY protocol; expected another listen.clientAddressFrom'
+    yield { path: ['passThrough', 'port'], message }
+  }
+  const prefixes = passThrough?.routes.map(({ prefix }) => prefix) ?? []
+  for (const [index, prefix] of prefixes.entries()) {
+    const other = prefixes.slice(0, index).find((one) => overlaps(one, prefix))
+    if (other === undefined) continue
+    const message = `${prefix} overlaps ${other}, the prefix of another route`
+    yield { path: ['passThrough', 'routes', index, 'prefix'], message }
+  }
+}
+
+/** Whether a request can be below both paths. Some servers ignore the case of letters. */
+function overlaps(one: string, other: string): boolean {
+  const [first, second] = [`${one}/`.toLowerCase(), `${other}/`.toLowerCase()]
+  return first.startsWith(second) || second.startsWith(first)
+}
+
+/** Yields the settings about addresses and certificates of clients that have no effect, or exclude each other. */
+export function* findClientStatementProblems({
+  listen: { trustedProxies, clientAddressFrom, clientCertificateFrom, tls },
+  identity: { clientCertificates },
+}: Sections): Generator<SettingProblem> {
+  const requestsCertificates = tls !== undefined && tls.clientAuth !== 'none'
+  if (clientAddressFrom !== undefined && trustedProxies.length === 0) {
+    const message = 'expected listen.trustedProxies: what other peers state about addresses is never used'
+    yield { path: ['listen', 'clientAddressFrom'], message }
+  }
+  if (clientCertificateFrom === undefined) {
+    if (clientCertificates === undefined || requestsCertificates) return
+    const message =
+      'expected listen.tls.clientAuth to be optional or required, or listen.clientCertificateFrom: no client ' +
+      'certificate is requested'
+    yield { path: ['identity', 'clientCertificates'], message }
+    return
+  }
+  const path = ['listen', 'clientCertificateFrom']
+  if (trustedProxies.length === 0) {
+    const message = 'expected listen.trustedProxies: what other peers state about certificates is never used'
+    yield { path, message }
+  }
+  if (clientAddressFrom === 'proxy-protocol') {
+    const message =
+      'unexpected with listen.clientAddressFrom: proxy-protocol, whose proxies may pass on the headers of their ' +
+      'clients; expected x-forwarded-for or forwarded there'
+    yield { path, message }
+  }
+  if (requestsCertificates) {
+    const message =
+      'unexpected with listen.tls.clientAuth, which requests certificates itself; expected none there'
+    yield { path, message }
+  }
+  if (clientCertificates === undefined) {
+    const message = 'expected identity.clientCertificates, which names the principals of certificates'
+    yield { path, message }
+  }
+}
