@@ -1,15 +1,12 @@
 /**
  * Small and general: nothing here knows the product. A file a theme.
  */
-export { Backoff } from './async/backoff.ts'
-export { ClosingStack } from './async/closing-stack.ts'
 export { CallbackList, ownedBy, scheduleAtTickEnd, type TaskOwner } from './async/owned-tasks.ts'
 export { mapInSlices, runAtOnce, type RunInSlices, runInSlices, type Steps } from './async/run-in-slices.ts'
-export { TimeoutExceeded, withTimeout } from './async/with-timeout.ts'
-export { parseDuration } from './duration.ts'
-export { toError } from './errors/to-error.ts'
-export { formatBytes } from './format-bytes.ts'
-export { formatCount } from './format-count.ts'
+export { Backoff, ClosingStack, TimeoutExceeded, withTimeout } from './async/waiting.ts'
+export { getKeys, groupBy, memoize, withoutReserve } from './collections.ts'
+export { hasErrorCode, ignoreMissing, toError } from './errors.ts'
+export { formatBytes, formatCount, quoteForShell } from './format.ts'
 export { type FileLock, lockFile, withFileLock } from './fs/file-lock.ts'
 export {
   createFileFollower,
@@ -25,20 +22,16 @@ export {
   reloadFiles,
   type ReportReload,
 } from './fs/follow-files.ts'
-export { isWithin } from './fs/is-within.ts'
-export { makeFolder } from './fs/make-folder.ts'
-export { type FileLine, type LineRange, readLines } from './fs/read-lines.ts'
-export { readHeaderValue, readSecret } from './fs/read-secret.ts'
-export { replaceFile } from './fs/replace-file.ts'
-export { hasErrorCode, ignoreMissing } from './fs/system-error.ts'
-export { writeAll } from './fs/write-all.ts'
-export { syncFolder, writeAtomically } from './fs/write-atomically.ts'
-export { getKeys } from './get-keys.ts'
-export { groupBy } from './group-by.ts'
-export { getBasePath } from './http/base-path.ts'
-export { decodeContent } from './http/decode-content.ts'
-export { describeRedirect } from './http/describe-redirect.ts'
-export { createEntityTag, listsEntityTag } from './http/entity-tags.ts'
+export {
+  type FileLine,
+  isWithin,
+  type LineRange,
+  readHeaderValue,
+  readLines,
+  readSecret,
+} from './fs/read-files.ts'
+export { makeFolder, replaceFile, syncFolder, writeAll, writeAtomically } from './fs/write-files.ts'
+export { createEntityTag, decodeContent, listsEntityTag, readBounded } from './http/bodies.ts'
 export { parseForwardedForNodes, parseForwardedNodes } from './http/forwarded-nodes.ts'
 export {
   fieldNameGrammar,
@@ -48,8 +41,6 @@ export {
   parseConnectionTokens,
   removeHeaders,
 } from './http/header-list.ts'
-export { formatAuthority, hostNamePattern, isHostAndPort, parseHostName } from './http/host-name.ts'
-export { readBounded } from './http/read-bounded.ts'
 export {
   isCrossSite,
   isLink,
@@ -57,6 +48,14 @@ export {
   type SendingPage,
   sendingPageHeaders,
 } from './http/sending-page.ts'
+export {
+  describeRedirect,
+  formatAuthority,
+  getBasePath,
+  hostNamePattern,
+  isHostAndPort,
+  parseHostName,
+} from './http/urls.ts'
 export {
   createFormReader,
   createObjectForm,
@@ -75,9 +74,8 @@ export {
   parseJsonBytes,
   withoutByteOrderMark,
 } from './json/json-values.ts'
-export { withoutReserve } from './lru-bound.ts'
-export { memoize } from './memoize.ts'
 export {
+  closeGracefully,
   type ConnectionAddresses,
   createAddressMatcher,
   getAddressKey,
@@ -87,14 +85,12 @@ export {
   unknownAddress,
   validateAddressRange,
 } from './net/addresses.ts'
-export { closeGracefully } from './net/close-gracefully.ts'
 export { listenOn } from './net/listen-on.ts'
 export { ignoreOtherSignals, stopSignals } from './process/signals.ts'
 export { encodeBytesField, encodeNumberField, type ProtobufField, readFields } from './protobuf.ts'
-export { quoteForShell } from './quote-for-shell.ts'
 export { createJsonSealer } from './sealed-json.ts'
 export { suggestSimilar } from './suggest-similar.ts'
-export { currentTimestamp, parseTimestamp, validateTimestamp } from './time.ts'
+export { currentTimestamp, parseDuration, parseTimestamp, validateTimestamp } from './time.ts'
 export {
   hasClientCertificate,
   hasTlsFiles,

@@ -6,7 +6,7 @@ import { installJavaClient, javaClients } from './java/java-libraries.ts'
 import { installPythonEnvironment, pythonEnvironments } from './python/python-environments.ts'
 import { fetchLancedbSources } from './rust/lancedb-sources.ts'
 import { fetchRustCrates } from './rust/rust-programs.ts'
-import { getKeys } from '../../src/lib/get-keys.ts'
+import { getKeys } from '../../src/lib/collections.ts'
 
 declare module 'vitest' {
   // Typed access to the values that vitest provides.

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { runProgram } from '../e2e/built-program.ts'
-import { makeFolder } from '../../src/lib/fs/make-folder.ts'
+import { makeFolder } from '../../src/lib/fs/write-files.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { everyInTheLongForm } from '../support/thorough.ts'
 

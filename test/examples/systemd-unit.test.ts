@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
 import { projectFolder } from '../e2e/built-program.ts'
-import { hasErrorCode } from '../../src/lib/fs/system-error.ts'
+import { hasErrorCode } from '../../src/lib/errors.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const examples = join(projectFolder, 'examples/systemd')

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { afterAll, expect, it } from 'vitest'
 import { backendSettingsSchema } from '../../src/backend/settings/backend-settings.ts'
-import { parseDuration } from '../../src/lib/duration.ts'
+import { parseDuration } from '../../src/lib/time.ts'
 import { readGatewaySettings } from '../../src/config/gateway-settings.ts'
 import { readSettings } from '../../src/settings/read-settings.ts'
 import { clientBounds } from '../../src/gateway/bounds.ts'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { parseDuration } from '../../src/lib/duration.ts'
+import { parseDuration } from '../../src/lib/time.ts'
 
 it.each([
   ['30s', 30_000],

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { memoize } from '../../src/lib/memoize.ts'
+import { memoize } from '../../src/lib/collections.ts'
 
 it('finds what it has for the same labels, once', () => {
   let calls = 0

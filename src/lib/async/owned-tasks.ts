@@ -1,4 +1,4 @@
-import { toError } from '../errors/to-error.ts'
+import { toError } from '../errors.ts'
 
 /** A request, a connection or a server that tasks belong to. */
 export interface TaskOwner {

@@ -3,7 +3,7 @@ import { open, readFile, stat, unlink, utimes } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import { getMembers } from '../json/json-values.ts'
-import { hasErrorCode, ignoreMissing } from './system-error.ts'
+import { hasErrorCode, ignoreMissing } from '../errors.ts'
 
 /** The holder refreshes the lock; the lock of another host counts as abandoned after `abandonedMs`. */
 const refreshMs = 10_000

@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises'
-import { toError } from '../errors/to-error.ts'
+import { toError } from '../errors.ts'
 
 const reloadCallbacks = new Set<() => Promise<void>>()
 

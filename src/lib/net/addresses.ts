@@ -1,5 +1,6 @@
-import { type Socket, isIP, SocketAddress, isIPv6, BlockList } from 'node:net'
 import { LRUCache } from 'lru-cache'
+import { BlockList, isIP, isIPv6, type Socket, SocketAddress } from 'node:net'
+import type { Duplex } from 'node:stream'
 
 /** IP addresses of a connection in their one form (canonical-address.ts). */
 export interface ConnectionAddresses {
@@ -94,4 +95,21 @@ function addRange(list: BlockList, cidr: string): BlockList {
   if (version === 0 || !isLength || rest.length > 0) throw new Error('no range')
   list.addSubnet(address, Number(length), version === 6 ? 'ipv6' : 'ipv4')
   return list
+}
+
+/** Time for the peer to read the last bytes and to close its side. */
+const lingerMs = 1_000
+
+/**
+ * Writes the last bytes, ends the connection, and destroys it if the peer has not closed it within a second. Destroying
+ * a connection that has unread input resets it, and the peer may lose bytes it has not read.
+ */
+export function closeGracefully(socket: Duplex, lastBytes = ''): void {
+  if (!socket.writable) {
+    socket.destroy()
+    return
+  }
+  const timer = setTimeout(() => socket.destroy(), lingerMs).unref()
+  socket.once('close', () => clearTimeout(timer))
+  socket.end(lastBytes)
 }

@@ -1,7 +1,7 @@
 // Writes intents from sixteen loops and prints "chain seq" for each resolved one, until it is killed.
 import { writeSync } from 'node:fs'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
-import { hasErrorCode } from '../../../src/lib/fs/system-error.ts'
+import { hasErrorCode } from '../../../src/lib/errors.ts'
 import { anIntent, committed } from '../intent-fixtures.ts'
 
 const [folder = '', segmentBytes] = process.argv.slice(2)

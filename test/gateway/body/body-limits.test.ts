@@ -1,4 +1,4 @@
-import { formatBytes } from '../../../src/lib/format-bytes.ts'
+import { formatBytes } from '../../../src/lib/format.ts'
 import { Readable } from 'node:stream'
 import { expect, it } from 'vitest'
 import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { Backoff } from '../../../src/lib/async/backoff.ts'
+import { Backoff } from '../../../src/lib/async/waiting.ts'
 
 it('each delay is between half of the doubled bound and that bound, which stops at the maximum', () => {
   const bounds = fc.record({

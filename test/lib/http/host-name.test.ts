@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { isHostAndPort } from '../../../src/lib/http/host-name.ts'
+import { isHostAndPort } from '../../../src/lib/http/urls.ts'
 
 it.each([
   '',

@@ -6,7 +6,7 @@ import {
   type RequirementTarget,
 } from '../../../src/catalog-api/operations.ts'
 import { getRequirements, type Requirement } from '../../../src/catalog-api/requirements.ts'
-import { groupBy } from '../../../src/lib/group-by.ts'
+import { groupBy } from '../../../src/lib/collections.ts'
 import type { GeneratedTable } from './generated-table.ts'
 
 const targets = {

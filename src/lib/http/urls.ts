@@ -1,3 +1,8 @@
+/** Returns what precedes every path at a server whose URL may have a path: empty, or without a slash at its end. */
+export function getBasePath({ pathname }: URL): string {
+  return pathname.replace(/\/$/, '')
+}
+
 const hostAndPort = /^(?:\[[\da-f:.]+\]|[\w.~!$&'()*+,;=-]*(?:%[\da-f]{2}[\w.~!$&'()*+,;=-]*)*)(?::\d*)?$/i
 
 /** Whether the text is a host with an optional port (RFC 9112, section 3.2): no user information, path, or blank. */
@@ -20,4 +25,21 @@ export const hostNamePattern = /^[a-z0-9][a-z0-9-]{0,62}(\.[a-z0-9][a-z0-9-]{0,6
 /** Formats a host, which may be an IPv6 address, with its port. */
 export function formatAuthority(host: string, port: number): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`
+}
+
+interface RedirectResponse {
+  readonly statusCode: number
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
+}
+
+/**
+ * Describes where a redirect of `url` leads, to follow its status in a message: the host alone, because the rest may hold
+ * a secret. Undefined for a response that is not a redirect.
+ */
+export function describeRedirect(
+  { statusCode, headers: { location } }: RedirectResponse,
+  url: string,
+): string | undefined {
+  if (statusCode < 300 || statusCode > 399 || typeof location !== 'string') return undefined
+  return URL.canParse(location, url) ? ` to the host ${new URL(location, url).host}` : ''
 }
