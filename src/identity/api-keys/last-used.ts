@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { ignoreMissing, isObject, mapInSlices, withFileLock, writeAtomically } from '../../lib/index.ts'
+import { ignoreMissing, isObject, mapInSlices, writeAtomically } from '../../lib/index.ts'
 
 /** First uses within this time share one write, as its work grows with the number of keys. */
 const firstUsesMs = 500
@@ -11,63 +11,52 @@ export interface LastUsedRecorder {
 }
 
 export interface LastUsedOptions {
+  /** In the folder of the audit log, which no other gateway shares. */
   readonly file: string
   readonly intervalMs: number
   /** Whether a store currently contains the key; others are removed. */
   readonly isKnown: (id: string) => boolean
-  /** Called if the file could not be written; the write is retried after the interval. */
+  /** Called if the file could not be read or written; a write is retried after the interval. */
   readonly onError: (cause: unknown) => void
 }
 
 /**
  * Writes the whole file now, within a second of the first use of a key, and after each interval: its modification time
- * shows how current it is. Gateways may share the file: later times from other gateways are retained.
+ * shows how current it is.
  */
-export function openLastUsedRecorder({
-  file,
-  intervalMs,
-  isKnown,
-  onError,
-}: LastUsedOptions): LastUsedRecorder {
-  const used = new Map<string, number>()
-  /** Keys in the file or in a write that has started. */
-  const persisted = new Set<string>()
-  let writing: Promise<void> = Promise.resolve()
+export function openLastUsedRecorder(options: LastUsedOptions): LastUsedRecorder {
+  const { file, intervalMs, isKnown, onError } = options
+  const times = new Map<string, number>()
+  let writing = readTimes(file).then((before) => {
+    for (const [id, time] of before) if (!times.has(id)) times.set(id, time)
+  }, onError)
   let isWriteDue = false
   let firstUses: NodeJS.Timeout | undefined
 
   async function write(): Promise<void> {
     isWriteDue = false
-    for (const id of used.keys()) if (!isKnown(id)) used.delete(id)
-    for (const id of persisted) if (!isKnown(id)) persisted.delete(id)
-    try {
-      await withFileLock(`${file}.lock`, async () => {
-        const times = await parseTimes((await readFile(file, 'utf8').catch(ignoreMissing)) ?? '{}')
-        for (const id of times.keys()) if (isKnown(id)) persisted.add(id)
-        for (const [id, time] of used) times.set(id, Math.max(time, times.get(id) ?? 0))
-        const known = [...times].filter(([id]) => isKnown(id))
-        const lines = await mapInSlices(known, ([id, time]) => `  "${id}": "${new Date(time).toISOString()}"`)
-        await writeAtomically(file, `{\n${lines.join(',\n')}\n}\n`)
-      })
-    } catch (cause) {
-      onError(cause)
-    }
+    for (const id of times.keys()) if (!isKnown(id)) times.delete(id)
+    const lines = await mapInSlices(
+      [...times],
+      ([id, time]) => `  "${id}": "${new Date(time).toISOString()}"`,
+    )
+    await writeAtomically(file, `{\n${lines.join(',\n')}\n}\n`)
   }
 
   /** Writes once, even if called again before the write starts. */
   function writeSoon(): void {
     if (isWriteDue) return
     isWriteDue = true
-    writing = writing.then(write)
+    writing = writing.then(write).catch(onError)
   }
 
   writeSoon()
   const timer = setInterval(writeSoon, intervalMs).unref()
   return {
     record(id, atMs) {
-      used.set(id, atMs)
-      if (persisted.has(id)) return
-      persisted.add(id)
+      const isFirst = !times.has(id)
+      times.set(id, atMs)
+      if (!isFirst) return
       firstUses ??= setTimeout(() => {
         firstUses = undefined
         writeSoon()
@@ -84,13 +73,12 @@ export function openLastUsedRecorder({
 
 const timePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/
 
-async function parseTimes(text: string): Promise<Map<string, number>> {
-  const content: unknown = JSON.parse(text)
+async function readTimes(file: string): Promise<readonly (readonly [id: string, atMs: number])[]> {
+  const content: unknown = JSON.parse((await readFile(file, 'utf8').catch(ignoreMissing)) ?? '{}')
   if (!isObject(content)) throw new Error('expected a JSON object with ids of keys and times in UTC')
-  const times = await mapInSlices(Object.entries(content), ([id, time]): [string, number] => {
+  return mapInSlices(Object.entries(content), ([id, time]) => {
     const atMs = typeof time === 'string' && timePattern.test(time) ? Date.parse(time) : NaN
     if (Number.isNaN(atMs)) throw new Error(`expected a time in UTC at ${JSON.stringify(id)}`)
-    return [id, atMs]
+    return [id, atMs] as const
   })
-  return new Map(times)
 }
