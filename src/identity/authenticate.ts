@@ -7,22 +7,19 @@ import {
   type KeyStoreOptions,
   type StaticKey,
 } from './api-keys/api-keys.ts'
-import { openBearerTokenVerifier, type BearerTokenVerifier, type BearerTokenStatus } from './bearer-tokens.ts'
+import {
+  openBearerTokenVerifier,
+  type BearerTokenVerifier,
+  type BearerTokenStatus,
+  type TokenSources,
+} from './bearer-tokens.ts'
 import { createCertificateReader, type VerifiedCertificate } from './mtls/client-certificate.ts'
-import type {
-  ClientCertificateSettings,
-  IntrospectionSettings,
-  KubernetesSettings,
-  TokenIssuerInput,
-} from '../config/index.ts'
-import type { ReportEvent } from './identity-event.ts'
+import type { ClientCertificateSettings } from '../config/index.ts'
+import type { IdentityRuntime } from './runtime.ts'
 import { anonymousPrincipal, type Principal } from './principal.ts'
 import { AuthenticationError } from './authentication-error.ts'
-import type { JwksTiming } from './jwt/remote-jwks.ts'
-import type { TokenCacheOptions } from './jwt/token-verifier.ts'
 import type { VerifiedToken } from './jwt/claims.ts'
-import type { ClusterAccess } from '../kubernetes/index.ts'
-import { directOutbound, type Outbound } from '../outbound/index.ts'
+import { directOutbound } from '../outbound/index.ts'
 
 /** Credentials of a request. Repeated headers were rejected before. */
 export interface Credentials {
@@ -34,29 +31,18 @@ export interface Credentials {
   readonly forwardedCertificate?: X509Certificate | undefined
 }
 
-export interface AuthenticatorOptions {
+/**
+ * By default, connections are opened directly, files are polled every 500 ms, so that a revoked key is refused within a
+ * second, and times of last use are written every minute.
+ */
+export interface AuthenticatorOptions extends TokenSources, Partial<IdentityRuntime> {
   readonly apiKeys?: KeyStoreOptions
   /** The development key or the bootstrap key. */
   readonly staticKey?: StaticKey
-  readonly issuers?: readonly TokenIssuerInput[]
-  readonly kubernetes?: KubernetesSettings | undefined
-  /** Default: that of the pod. */
-  readonly cluster?: ClusterAccess
-  readonly introspection?: IntrospectionSettings | undefined
   readonly clientCertificates?: ClientCertificateSettings | undefined
   /** Whether requests without any credential are accepted as the anonymous principal. Default: false. */
   readonly anonymous?: boolean | undefined
-  readonly jwksTiming?: Partial<JwksTiming>
-  readonly tokenCache?: TokenCacheOptions
-  /** Poll interval for files. Default: 500, so that a revoked key is refused within a second. */
-  readonly reloadIntervalMs?: number
-  /** Write interval of last-used times. Default: 60,000. */
   readonly lastUsedIntervalMs?: number
-  readonly report?: ReportEvent
-  /** How connections to issuers are opened. Default: directly. */
-  readonly outbound?: Outbound
-  /** Current time in milliseconds. Default: Date.now. */
-  readonly now?: () => number
 }
 
 interface AuthenticatorStatus extends BearerTokenStatus {
@@ -75,25 +61,22 @@ const emptyAuthorization = /^(?:bearer)?$/i
 
 /** Creates an authenticator. Reads keys and JWKS; rejects if the configuration is invalid or a file cannot be read. */
 export async function createAuthenticator(options: AuthenticatorOptions): Promise<Authenticator> {
-  const { now = Date.now, report = () => undefined } = options
-  const {
-    reloadIntervalMs = 500,
-    lastUsedIntervalMs = 60_000,
-    clientCertificates,
-    anonymous = false,
-    outbound = directOutbound,
-  } = options
-  const shared = { now, report, reloadIntervalMs, outbound }
-  const tokens = await openBearerTokenVerifier({ ...options, ...shared })
-  const keys = await openApiKeys({
-    ...shared,
-    lastUsedIntervalMs,
-    store: options.apiKeys,
-    staticKey: options.staticKey,
-  }).catch(async (error: unknown) => {
-    await tokens.close()
-    throw error
-  })
+  const runtime = {
+    now: Date.now,
+    report: () => undefined,
+    reloadIntervalMs: 500,
+    outbound: directOutbound,
+    ...options,
+  }
+  const { now } = runtime
+  const { apiKeys: store, staticKey, lastUsedIntervalMs = 60_000, clientCertificates, anonymous } = options
+  const tokens = await openBearerTokenVerifier(options, runtime)
+  const keys = await openApiKeys({ store, staticKey, lastUsedIntervalMs }, runtime).catch(
+    async (error: unknown) => {
+      await tokens.close()
+      throw error
+    },
+  )
   const readCertificate =
     clientCertificates === undefined ? () => undefined : createCertificateReader(clientCertificates, now)
 
@@ -103,7 +86,7 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
       const certificate = readCertificate(connection, forwardedCertificate)
       if (apiKey === undefined && authorization === undefined) {
         if (certificate !== undefined) return certificate.principal
-        if (anonymous) return anonymousPrincipal
+        if (anonymous === true) return anonymousPrincipal
         throw new AuthenticationError('missing_credential')
       }
       if (apiKey === '' || (authorization !== undefined && emptyAuthorization.test(authorization)))

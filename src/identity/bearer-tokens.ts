@@ -8,7 +8,9 @@ import {
   tokenIssuersSchema,
 } from '../config/index.ts'
 import type { JwksStatus } from './jwt/jwks.ts'
-import { openFetchedJwks, openJwks, type JwksOptions } from './jwt/open-jwks.ts'
+import { openJwks } from './jwt/open-jwks.ts'
+import { openRemoteJwks } from './jwt/remote-jwks.ts'
+import type { IdentityRuntime } from './runtime.ts'
 import { clusterTokens, createClusterFetcher, readServiceAccount } from './jwt/service-account.ts'
 import { AuthenticationError } from './authentication-error.ts'
 import { createTokenVerifier, type TokenCacheOptions, type TrustedIssuer } from './jwt/token-verifier.ts'
@@ -18,9 +20,11 @@ import { readSecret } from '../lib/index.ts'
 
 const maxTokenLength = 16 * 1024
 
-export interface BearerTokenOptions extends JwksOptions {
+/** Who issues bearer tokens, as the settings say it. */
+export interface TokenSources {
   readonly issuers?: readonly TokenIssuerInput[]
   readonly kubernetes?: KubernetesSettings | undefined
+  /** Default: that of the pod. */
   readonly cluster?: ClusterAccess
   readonly introspection?: IntrospectionSettings | undefined
   readonly tokenCache?: TokenCacheOptions
@@ -39,8 +43,12 @@ export interface BearerTokenVerifier {
 }
 
 /** Opens the JWKS of all issuers. Rejects if the configuration is invalid or a file cannot be read. */
-export async function openBearerTokenVerifier(options: BearerTokenOptions): Promise<BearerTokenVerifier> {
-  const { introspection: introspected, outbound } = options
+export async function openBearerTokenVerifier(
+  sources: TokenSources,
+  runtime: IdentityRuntime,
+): Promise<BearerTokenVerifier> {
+  const { introspection: introspected, tokenCache = {} } = sources
+  const { outbound, now, report } = runtime
   const client = introspected && {
     opener: await outbound.openClient('identity.introspection', introspected),
     secret: await outbound.follow({
@@ -49,10 +57,10 @@ export async function openBearerTokenVerifier(options: BearerTokenOptions): Prom
       read: () => readSecret(introspected.clientSecretFile),
     }),
   }
-  const issuers = await openIssuers(options, options)
-  const jwtVerifier = createTokenVerifier(issuers, options.tokenCache ?? {}, options.now)
+  const issuers = await openIssuers(sources, runtime)
+  const jwtVerifier = createTokenVerifier(issuers, tokenCache, now)
   const introspection: Introspection | undefined =
-    introspected && client && openIntrospection(introspected, client, options.now, options.report)
+    introspected && client && openIntrospection(introspected, client, now, report)
   return {
     verify(authorization) {
       const token = parseBearer(authorization)
@@ -77,17 +85,17 @@ export async function openBearerTokenVerifier(options: BearerTokenOptions): Prom
 
 /** Concurrently, because an unreachable issuer takes its whole timeout. Closes the others if one cannot be opened. */
 async function openIssuers(
-  { issuers, kubernetes, cluster }: Pick<BearerTokenOptions, 'issuers' | 'kubernetes' | 'cluster'>,
-  options: JwksOptions,
+  { issuers = [], kubernetes, cluster }: TokenSources,
+  runtime: IdentityRuntime,
 ): Promise<readonly TrustedIssuer[]> {
-  const opening: Promise<TrustedIssuer>[] = tokenIssuersSchema.parse(issuers ?? []).map(async (issuer) => ({
+  const opening: Promise<TrustedIssuer>[] = tokenIssuersSchema.parse(issuers).map(async (issuer) => ({
     issuer,
-    jwks: await openJwks(issuer, options),
+    jwks: await openJwks(issuer, runtime),
     readCaller: createCallerReader(issuer, () =>
-      options.report({ source: issuer.name, outcome: 'missing-groups' }),
+      runtime.report({ source: issuer.name, outcome: 'missing-groups' }),
     ),
   }))
-  if (kubernetes !== undefined) opening.push(openKubernetesIssuer(kubernetes, cluster, options))
+  if (kubernetes !== undefined) opening.push(openKubernetesIssuer(kubernetes, cluster, runtime))
   const opened = await Promise.allSettled(opening)
   const trusted = opened.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
   for (const result of opened) {
@@ -101,9 +109,10 @@ async function openIssuers(
 async function openKubernetesIssuer(
   settings: KubernetesSettings,
   cluster: ClusterAccess | undefined,
-  options: JwksOptions,
+  runtime: IdentityRuntime,
 ): Promise<TrustedIssuer> {
-  const jwks = await openFetchedJwks(settings, createClusterFetcher(settings.issuer, cluster), options)
+  const fetch = createClusterFetcher(settings.issuer, cluster)
+  const jwks = await openRemoteJwks(settings.name, fetch, runtime)
   return { issuer: { ...settings, ...clusterTokens }, jwks, readCaller: readServiceAccount }
 }
 

@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache'
 import { apiKeyNameSchema, type BootstrapKeySettings } from '../../config/index.ts'
 import { followFiles, withoutReserve } from '../../lib/index.ts'
 import { AuthenticationError } from '../authentication-error.ts'
-import type { ReportEvent } from '../identity-event.ts'
+import type { IdentityRuntime, ReportEvent } from '../runtime.ts'
 import type { Principal } from '../principal.ts'
 import { assertPepper, hashSecret, parseApiKey } from './api-key-format.ts'
 import { listKeyChanges, openRecordedKeys, type RecordedKeys } from './key-changes.ts'
@@ -42,11 +42,7 @@ export interface KeyStoreOptions {
 export interface ApiKeysOptions {
   readonly store: KeyStoreOptions | undefined
   readonly staticKey: StaticKey | undefined
-  readonly reloadIntervalMs: number
   readonly lastUsedIntervalMs: number
-  readonly report: ReportEvent
-  /** Current time in milliseconds. */
-  readonly now: () => number
 }
 
 export interface ApiKeysStatus {
@@ -92,11 +88,13 @@ const maxProvenKeys = 50_000
  * Throws if the store cannot be read now or the pepper fits none of its keys, and leaves out its invalid entries; retains
  * the last valid keys if it cannot be loaded later. Keys of an earlier process are never used: they may have been revoked.
  */
-export async function openApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
-  const { store, now, report } = options
+export async function openApiKeys(
+  { store, staticKey, lastUsedIntervalMs }: ApiKeysOptions,
+  { now, report, reloadIntervalMs }: Pick<IdentityRuntime, 'now' | 'report' | 'reloadIntervalMs'>,
+): Promise<ApiKeys> {
   const pepper = store?.pepper ?? randomBytes(32)
   assertPepper(pepper)
-  const matchStaticKey = createStaticKeyMatcher(options.staticKey)
+  const matchStaticKey = createStaticKeyMatcher(staticKey)
   /** Verifying a key takes 6 us, a cache hit less than one. Texts are stored as digests with a salt of this process. */
   const provenKeys = new LRUCache<string, ProvenKey>(withoutReserve(maxProvenKeys))
   const salt = randomBytes(16).toString('hex')
@@ -124,7 +122,7 @@ export async function openApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
     (await followFiles({
       stamp: () => computeKeyFilesStamp(store.file),
       read: () => readKeys(store.file),
-      intervalMs: options.reloadIntervalMs,
+      intervalMs: reloadIntervalMs,
       onChange(keys, before) {
         provenKeys.clear()
         isOutdated = false
@@ -148,15 +146,15 @@ export async function openApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
       ? undefined
       : openLastUsedRecorder({
           file: store.lastUsedFile,
-          intervalMs: options.lastUsedIntervalMs,
+          intervalMs: lastUsedIntervalMs,
           isKnown: (id) => getKeys().byId.has(id),
           onError: onUnwritten,
         })
 
   return {
     verify(text) {
-      const staticKey = matchStaticKey(text)
-      if (staticKey !== undefined) return staticKey
+      const matched = matchStaticKey(text)
+      if (matched !== undefined) return matched
       const nowMs = now()
       const digest = hash('sha256', salt + text, 'base64')
       let key = provenKeys.get(digest)

@@ -15,7 +15,7 @@ import {
 } from '../jwt/claims.ts'
 import { fetchDocument } from '../jwt/fetch-jwks.ts'
 import type { IntrospectionSettings } from '../../config/index.ts'
-import type { ReportEvent } from '../identity-event.ts'
+import type { ReportEvent } from '../runtime.ts'
 import { AuthenticationError } from '../authentication-error.ts'
 
 const maxActive = 50_000

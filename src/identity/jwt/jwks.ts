@@ -1,6 +1,6 @@
 import { createPublicKey } from 'node:crypto'
 import { createLocalJWKSet, type JWK, type LocalJWKSet } from 'jose'
-import type { ReportEvent } from '../identity-event.ts'
+import type { ReportEvent } from '../runtime.ts'
 import { getMembers, isObject } from '../../lib/index.ts'
 
 export interface Jwks {

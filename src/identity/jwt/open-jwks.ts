@@ -1,29 +1,19 @@
 import { readFile } from 'node:fs/promises'
 import { Agent } from 'undici'
 import { createUndiciConnector, type Outbound } from '../../outbound/index.ts'
-import type { ReportEvent } from '../identity-event.ts'
+import type { IdentityRuntime } from '../runtime.ts'
 import type { TokenIssuer } from '../../config/index.ts'
 import { parseJwks, reportChange, type Jwks, type JwksSnapshot } from './jwks.ts'
 import { createDiscoveryFetcher, createUrlFetcher, type FetchJwks } from './fetch-jwks.ts'
-import { defaultJwksTiming, openRemoteJwks, type JwksTiming } from './remote-jwks.ts'
+import { defaultJwksTiming, openRemoteJwks } from './remote-jwks.ts'
 import { fileStamp, followFiles } from '../../lib/index.ts'
 
-export interface JwksOptions {
-  readonly reloadIntervalMs: number
-  /** Deviations from `defaultJwksTiming`. */
-  readonly jwksTiming?: Partial<JwksTiming>
-  readonly report: ReportEvent
-  readonly outbound: Outbound
-  /** Current time in milliseconds. */
-  readonly now: () => number
-}
-
 /** Opens the JWKS of an issuer. Rejects if a file cannot be read, but not if a URL is unreachable. */
-export async function openJwks(issuer: TokenIssuer, options: JwksOptions): Promise<Jwks> {
+export async function openJwks(issuer: TokenIssuer, runtime: IdentityRuntime): Promise<Jwks> {
   const { jwks, name } = issuer
-  if ('file' in jwks) return await openJwksFile(jwks.file, name, options)
-  const fetch = await openIssuerFetcher(issuer, jwks.url, options.outbound)
-  return await openFetchedJwks(issuer, fetch, options)
+  if ('file' in jwks) return await openJwksFile(jwks.file, name, runtime)
+  const fetch = await openIssuerFetcher(issuer, jwks.url, runtime.outbound)
+  return await openRemoteJwks(name, fetch, runtime)
 }
 
 /** Reads the TLS files of an issuer, and fetches its keys from their URL, or from that in its metadata. */
@@ -37,22 +27,13 @@ export async function openIssuerFetcher(
   return url === undefined ? createDiscoveryFetcher(issuer, dispatcher) : createUrlFetcher(url, dispatcher)
 }
 
-export async function openFetchedJwks(
-  { name }: { readonly name: string },
-  fetch: FetchJwks,
-  { now, report, jwksTiming }: JwksOptions,
-): Promise<Jwks> {
-  const timing = { ...defaultJwksTiming, ...jwksTiming }
-  return await openRemoteJwks({ name, now, report, fetch, timing })
-}
-
 /** Reads a JWKS document (RFC 7517). Rejects if it is none; keys of `last` are taken over. */
 export async function readJwksFile(file: string, last?: JwksSnapshot): Promise<JwksSnapshot> {
   return parseJwks(JSON.parse(await readFile(file, 'utf8')), last)
 }
 
-async function openJwksFile(file: string, name: string, options: JwksOptions): Promise<Jwks> {
-  const { now, report } = options
+async function openJwksFile(file: string, name: string, runtime: IdentityRuntime): Promise<Jwks> {
+  const { now, report, reloadIntervalMs } = runtime
   let fetchedAt = now()
   let fetches = 1
   let consecutiveFailures = 0
@@ -60,7 +41,7 @@ async function openJwksFile(file: string, name: string, options: JwksOptions): P
   const followed = await followFiles({
     stamp: () => fileStamp(file),
     read: async () => (last = await readJwksFile(file, last)),
-    intervalMs: options.reloadIntervalMs,
+    intervalMs: reloadIntervalMs,
     onChange(snapshot) {
       fetches++
       fetchedAt = now()

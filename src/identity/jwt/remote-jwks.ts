@@ -1,5 +1,5 @@
 import { Backoff } from '../../lib/index.ts'
-import type { ReportEvent } from '../identity-event.ts'
+import type { IdentityRuntime } from '../runtime.ts'
 import type { FetchJwks } from './fetch-jwks.ts'
 import { parseJwks, reportChange, type Jwks, type JwksStatus, type JwksSnapshot } from './jwks.ts'
 import { AuthenticationError } from '../authentication-error.ts'
@@ -18,27 +18,25 @@ export interface JwksTiming {
 
 export const defaultJwksTiming: JwksTiming = { refresh: 600, cooldown: 30, maxStale: 86_400, timeout: 5 }
 
-export interface RemoteJwksOptions {
-  readonly timing: JwksTiming
-  readonly fetch: FetchJwks
-  readonly name: string
-  readonly report: ReportEvent
-  /** Current time in milliseconds. */
-  readonly now: () => number
-}
-
 /**
  * Fetches keys before they expire, and when a token refers to an unknown key; concurrent requests share one fetch,
- * limited to one per cooldown. If the first fetch fails, opens without keys.
+ * limited to one per cooldown. If the first fetch fails, opens without keys. `name` is that of the issuer in reports.
  */
-export async function openRemoteJwks(options: RemoteJwksOptions): Promise<Jwks> {
-  const jwks = new RemoteJwks(options)
+export async function openRemoteJwks(
+  name: string,
+  fetch: FetchJwks,
+  runtime: IdentityRuntime,
+): Promise<Jwks> {
+  const jwks = new RemoteJwks(name, fetch, runtime)
   await jwks.fetch()
   return jwks
 }
 
 class RemoteJwks implements Jwks {
-  readonly #options: RemoteJwksOptions
+  readonly #name: string
+  readonly #fetchDocument: FetchJwks
+  readonly #runtime: IdentityRuntime
+  readonly #timing: JwksTiming
   readonly #closing = new AbortController()
   #snapshot: JwksSnapshot | undefined
   #fetchedAt: number | undefined
@@ -50,16 +48,19 @@ class RemoteJwks implements Jwks {
   #lastOnDemandFetchAt = -Infinity
   #timer: NodeJS.Timeout | undefined
 
-  constructor(options: RemoteJwksOptions) {
-    const maxMs = options.timing.cooldown * 1000
+  constructor(name: string, fetch: FetchJwks, runtime: IdentityRuntime) {
+    this.#name = name
+    this.#fetchDocument = fetch
+    this.#runtime = runtime
+    this.#timing = { ...defaultJwksTiming, ...runtime.jwksTiming }
+    const maxMs = this.#timing.cooldown * 1000
     this.#backoff = new Backoff({ minMs: Math.min(1_000, maxMs), maxMs })
-    this.#options = options
   }
 
   current(): JwksSnapshot | undefined {
-    const { now, timing } = this.#options
     if (this.#fetchedAt === undefined) return undefined
-    return now() - this.#fetchedAt < timing.maxStale * 1000 ? this.#snapshot : undefined
+    const ageMs = this.#runtime.now() - this.#fetchedAt
+    return ageMs < this.#timing.maxStale * 1000 ? this.#snapshot : undefined
   }
 
   async refresh(): Promise<JwksSnapshot> {
@@ -99,39 +100,38 @@ class RemoteJwks implements Jwks {
 
   /** Has its own cooldown, so that a background fetch does not delay the discovery of a new key. */
   #fetchOnDemand(): Promise<void> | undefined {
-    const { timing, ...options } = this.#options
-    const now = options.now()
+    const now = this.#runtime.now()
     const ageMs = now - this.#lastOnDemandFetchAt
     // Negative if the clock was set back: new keys would remain unknown until it is there again.
-    if (ageMs >= 0 && ageMs < timing.cooldown * 1000) return undefined
+    if (ageMs >= 0 && ageMs < this.#timing.cooldown * 1000) return undefined
     this.#lastOnDemandFetchAt = now
     return this.fetch()
   }
 
   async #fetchNow(): Promise<void> {
-    const { name, now, report, fetch, timing } = this.#options
+    const { now, report } = this.#runtime
     clearTimeout(this.#timer)
     this.#fetches++
     try {
-      const timeout = AbortSignal.timeout(timing.timeout * 1000)
-      const document = await fetch(AbortSignal.any([timeout, this.#closing.signal]))
+      const timeout = AbortSignal.timeout(this.#timing.timeout * 1000)
+      const document = await this.#fetchDocument(AbortSignal.any([timeout, this.#closing.signal]))
       const before = this.#snapshot
       this.#snapshot = parseJwks(document, before)
       this.#fetchedAt = now()
       this.#consecutiveFailures = 0
       this.#backoff.reset()
-      if (this.#snapshot !== before) reportChange(this.#snapshot, name, report)
+      if (this.#snapshot !== before) reportChange(this.#snapshot, this.#name, report)
     } catch (cause) {
       this.#consecutiveFailures++
       this.#lastFailure = cause
-      if (!this.#closing.signal.aborted) report({ source: name, outcome: 'failed', cause })
+      if (!this.#closing.signal.aborted) report({ source: this.#name, outcome: 'failed', cause })
     }
   }
 
   /** Schedules a fetch before the keys expire; after failures, with growing delays up to the cooldown. */
   #scheduleFetch(): void {
     if (this.#closing.signal.aborted) return
-    const beforeExpiryMs = this.#options.timing.refresh * 800
+    const beforeExpiryMs = this.#timing.refresh * 800
     const delayMs = this.#consecutiveFailures === 0 ? beforeExpiryMs : this.#backoff.next()
     this.#timer = setTimeout(() => void this.fetch(), delayMs)
     this.#timer.unref()

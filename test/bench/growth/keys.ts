@@ -8,13 +8,8 @@ import { processorCost, type Growth } from './growth.ts'
 
 const pepper = Buffer.alloc(32, 7)
 const createdAt = '2026-01-01T00:00:00.000Z'
-const options = {
-  staticKey: undefined,
-  reloadIntervalMs: 60_000,
-  lastUsedIntervalMs: 60_000,
-  now: Date.now,
-  report: () => undefined,
-}
+const options = { staticKey: undefined, lastUsedIntervalMs: 60_000 }
+const runtime = { reloadIntervalMs: 60_000, now: Date.now, report: () => undefined }
 
 /** API keys in one store. */
 export const keys: Growth = {
@@ -39,7 +34,7 @@ export const keys: Growth = {
     await writeFile(file, formatKeyLines({ head: [], lines }))
     let created = ''
     const open = await processorCost('read at the start', async () => {
-      const opened = await openApiKeys({ ...options, store: { file, pepper } })
+      const opened = await openApiKeys({ ...options, store: { file, pepper } }, runtime)
       await opened.close()
     })
     return [

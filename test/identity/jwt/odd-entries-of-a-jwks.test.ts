@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { expect, it, onTestFinished } from 'vitest'
-import type { IdentityEvent } from '../../../src/identity/identity-event.ts'
+import type { IdentityEvent } from '../../../src/identity/runtime.ts'
 import { authenticateBearer, captureReason, openAuthenticator } from '../test-authenticator.ts'
 import { takeRsaKey } from './rsa-keys.ts'
 import { makeSigningKey, signToken, startIssuer } from './token-issuer.ts'

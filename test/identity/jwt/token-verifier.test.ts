@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, it } from 'vitest'
 import type { ClaimPath, TokenIssuerInput } from '../../../src/config/token-issuer-settings.ts'
-import type { IdentityEvent } from '../../../src/identity/identity-event.ts'
+import type { IdentityEvent } from '../../../src/identity/runtime.ts'
 import { authenticateBearer, openAuthenticator, captureReason, captureError } from '../test-authenticator.ts'
 import { makeSigningKey, signToken, startIssuer, type TestIssuer } from './token-issuer.ts'
 

@@ -1,4 +1,6 @@
+import type { Outbound } from '../outbound/index.ts'
 import type { KeyChange } from './api-keys/key-changes.ts'
+import type { JwksTiming } from './jwt/remote-jwks.ts'
 
 /** An event outside of requests, for the log. */
 export interface IdentityEvent {
@@ -28,3 +30,16 @@ export interface IdentityEvent {
 
 /** Receives identity events; must not throw. */
 export type ReportEvent = (event: IdentityEvent) => void
+
+/** What all sources of identities need of the process. */
+export interface IdentityRuntime {
+  readonly report: ReportEvent
+  /** How connections to issuers are opened. */
+  readonly outbound: Outbound
+  /** Current time in milliseconds. */
+  readonly now: () => number
+  /** Poll interval for files. */
+  readonly reloadIntervalMs: number
+  /** Deviations from `defaultJwksTiming`. */
+  readonly jwksTiming?: Partial<JwksTiming>
+}
