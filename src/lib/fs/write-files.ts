@@ -51,7 +51,7 @@ export function writeAtomically(path: string, text: string): Promise<void> {
 }
 
 /** Gives the name `path` to a new file once `fill` has filled it; if that fails, nothing changes. */
-export async function replaceAtomically(
+async function replaceAtomically(
   path: string,
   mode: number,
   fill: (handle: FileHandle) => Promise<void>,
