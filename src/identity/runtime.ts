@@ -1,6 +1,5 @@
 import type { Outbound } from '../outbound/index.ts'
 import type { KeyChange } from './api-keys/key-changes.ts'
-import type { JwksTiming } from './jwt/remote-jwks.ts'
 
 /** An event outside of requests, for the log. */
 export interface IdentityEvent {
@@ -30,6 +29,18 @@ export interface IdentityEvent {
 
 /** Receives identity events; must not throw. */
 export type ReportEvent = (event: IdentityEvent) => void
+
+/** When a JWKS is fetched, in seconds. */
+export interface JwksTiming {
+  /** A JWKS is fetched before it is this old. */
+  readonly refresh: number
+  /** Minimum time between two fetches caused by unknown keys. */
+  readonly cooldown: number
+  /** How long the last JWKS is used while the issuer is unreachable. */
+  readonly maxStale: number
+  /** Timeout of a fetch. */
+  readonly timeout: number
+}
 
 /** What all sources of identities need of the process. */
 export interface IdentityRuntime {

@@ -1,20 +1,8 @@
 import { Backoff } from '../../lib/index.ts'
-import type { IdentityRuntime } from '../runtime.ts'
+import type { IdentityRuntime, JwksTiming } from '../runtime.ts'
 import type { FetchJwks } from './fetch-jwks.ts'
 import { parseJwks, reportChange, type Jwks, type JwksStatus, type JwksSnapshot } from './jwks.ts'
 import { AuthenticationError } from '../authentication-error.ts'
-
-/** When a JWKS is fetched, in seconds. */
-export interface JwksTiming {
-  /** A JWKS is fetched before it is this old. */
-  readonly refresh: number
-  /** Minimum time between two fetches caused by unknown keys. */
-  readonly cooldown: number
-  /** How long the last JWKS is used while the issuer is unreachable. */
-  readonly maxStale: number
-  /** Timeout of a fetch. */
-  readonly timeout: number
-}
 
 export const defaultJwksTiming: JwksTiming = { refresh: 600, cooldown: 30, maxStale: 86_400, timeout: 5 }
 
