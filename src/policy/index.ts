@@ -90,16 +90,15 @@ export {
   type WrittenRequest,
 } from './language/written-request.ts'
 export { compilePolicies, type PolicySet } from './policy-set.ts'
-export { type ColumnType, printFilter } from './restrictions/filter-expression.ts'
+export type { ColumnType, VisibleColumns } from './restrictions/column-types.ts'
 export { FilterError } from './restrictions/filter-tokens.ts'
-export { type FindColumn, parseColumnExpression, parseFilter } from './restrictions/parse-filter.ts'
+export { type FindColumn, printColumnExpression, printFilter } from './restrictions/print-filter.ts'
 export {
   type CallerRestriction,
   describeRestriction,
   isSameRestriction,
   listStructs,
   type RestrictionReport,
-  type VisibleColumns,
 } from './restrictions/restriction.ts'
 export { assertAnyPolicy, collectDocuments, findDocumentProblems } from './source/document-problems.ts'
 export { type ResourceResult, watchKubernetesPolicies } from './source/kubernetes/kubernetes-policies.ts'

@@ -25,12 +25,7 @@ import { revisionSteps } from './engine/policy-revision.ts'
 import { createPosition, PolicyTree, type PolicyNode } from './engine/policy-tree.ts'
 import { SubjectNumbers, type KnownCaller } from './engine/subject.ts'
 import type { PolicyDocument } from './language/policy-document.ts'
-import {
-  combineRestrictions,
-  restrictCaller,
-  type CallerRestriction,
-  type CombinedRestriction,
-} from './restrictions/restriction.ts'
+import { combineRestrictions, type CallerRestriction } from './restrictions/restriction.ts'
 import { formatTags } from './tags/object-tags.ts'
 import { createVisibility, type Visibility } from './visibility/visibility.ts'
 
@@ -190,7 +185,9 @@ export function* compileSteps(
   }
 
   /** By the order of the rules, and the table if its columns are declared. */
-  const combinedRestrictions = new LRUCache<string, CombinedRestriction>({ max: maxCombinedRestrictions })
+  const combinedRestrictions = new LRUCache<string, ReturnType<typeof combineRestrictions>>({
+    max: maxCombinedRestrictions,
+  })
 
   function findRestriction(request: AuthorizationRequest): CallerRestriction | undefined {
     if (!hasRestrictions) return undefined
@@ -205,7 +202,7 @@ export function* compileSteps(
       combined = combineRestrictions(found.map((one) => nameRestriction(one, position.tags)))
       combinedRestrictions.set(key, combined)
     }
-    return restrictCaller(combined, request.principal)
+    return combined(request.principal)
   }
 
   return Object.freeze({

@@ -101,7 +101,7 @@ export const criticalFiles: readonly CriticalFile[] = [
     file: 'src/policy/visibility/visibility.ts',
     tests: ['test/policy/visibility/visibility.test.ts', ...decisions],
   },
-  ...['filter-expression', 'parse-filter', 'print-filter', 'restriction'].map((name) => ({
+  ...['column-types', 'filter-tokens', 'print-filter', 'restriction'].map((name) => ({
     file: `src/policy/restrictions/${name}.ts`,
     tests: restrictedFilters,
   })),

@@ -70,13 +70,13 @@ export const equivalentMutants: readonly EquivalentMutants[] = [
     reason: 'A path with too few segments would become one that is no route either.',
   },
   {
-    file: 'src/policy/restrictions/filter-expression.ts',
-    line: "array_has: { of: 'list', literal: 'item', type: 'boolean' },",
-    changes: ["'list' -> ''", "'item' -> ''"],
-    reason: 'Only texts are looked for; everything else is a list, or an item of one.',
+    file: 'src/policy/restrictions/column-types.ts',
+    line: "array_has: { of: 'list', hasLiteral: true, type: 'boolean' },",
+    changes: ["'list' -> ''"],
+    reason: 'Only texts are looked for; everything else is a list.',
   },
   {
-    file: 'src/policy/restrictions/parse-filter.ts',
+    file: 'src/policy/restrictions/filter-tokens.ts',
     line: 'const character = String.fromCodePoint(filter.codePointAt(offset) ?? 0)',
     changes: ['0 -> 1'],
     reason: 'The offset is within the filter; the default is for the types.',

@@ -1,6 +1,6 @@
 import { quoteForMessage } from '../../catalog-api/index.ts'
 import { getMembers, isListOfStrings, isObject } from '../../lib/index.ts'
-import { type CallerRestriction, parseColumnExpression, type VisibleColumns } from '../../policy/index.ts'
+import { type CallerRestriction, printColumnExpression, type VisibleColumns } from '../../policy/index.ts'
 import type { JsonObject } from '../facts/stated-facts.ts'
 import {
   assertMembersUnderstood,
@@ -205,7 +205,7 @@ function restrictExpressions(
       )
     if (searchColumn !== undefined && expression === searchColumn) return [alias, searchColumn]
     if (typeof expression !== 'string') throw unsupportedError(`${quoteForMessage(alias)} is no text`)
-    return [alias, readCallerText(alias, () => parseColumnExpression(expression, findColumn))]
+    return [alias, readCallerText(alias, () => printColumnExpression(expression, findColumn))]
   })
 }
 

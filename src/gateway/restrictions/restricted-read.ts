@@ -3,7 +3,6 @@ import {
   type CallerRestriction,
   FilterError,
   type FindColumn,
-  parseFilter,
   printFilter,
   type VisibleColumns,
 } from '../../policy/index.ts'
@@ -72,9 +71,7 @@ export function restrictFilter(
   const { columns, rows } = restriction
   if (isAbsent(filter) || (typeof filter === 'string' && filter.trim() === '')) return rows
   if (typeof filter !== 'string') throw unsupportedError(`${quoteForMessage(member)} is no text`)
-  const grammar = { findColumn: createColumnFinder(columns), hasVariables: false }
-  const expression = readCallerText(member, () => parseFilter(filter, grammar))
-  const printed = printFilter(expression)
+  const printed = readCallerText(member, () => printFilter(filter, createColumnFinder(columns)))
   return rows === undefined ? printed : `(${rows} AND ${printed})`
 }
 

@@ -6,8 +6,7 @@ import { namespaceKey } from '../engine/object-position.ts'
 import type { Implication } from '../language/policy-vocabulary.ts'
 import type { NamedSubjects, PolicyDocument } from '../language/policy-document.ts'
 import type { PolicySet, Question } from '../policy-set.ts'
-import { printFilterAsWritten } from '../restrictions/filter-expression.ts'
-import { combineRestrictions } from '../restrictions/restriction.ts'
+import { combineColumns } from '../restrictions/restriction.ts'
 
 /** Returns the namespaces that have policies in one of the sets, by key. */
 export function listNamespaces(...sets: readonly PolicySet[]): ReadonlyMap<string, Identifier> {
@@ -90,10 +89,10 @@ export type ReportedPart = ReturnType<typeof reportPart>
 /** `restrictions` has at least one. */
 export function reportPart(restrictions: readonly RestrictionStep[]) {
   const parts = restrictions.map(({ restriction }) => restriction)
-  const rows = parts.flatMap(({ rows }) => (rows === undefined ? [] : [printFilterAsWritten(rows)]))
+  const rows = parts.flatMap(({ rows }) => rows?.shown ?? [])
   return {
     /** Types by the path of the column. */
-    columns: Object.fromEntries(combineRestrictions(parts).columns),
+    columns: Object.fromEntries(combineColumns(parts)),
     /** The conditions on rows as the policies have them, all of which hold; none for all rows. */
     rows: [...new Set(rows)].toSorted(),
     rules: parts.map(({ rule }) => rule),

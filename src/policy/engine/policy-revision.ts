@@ -34,7 +34,7 @@ function listRule(rule: PolicyRule): readonly unknown[] {
 }
 
 function listRestriction({ columns, rows }: NonNullable<PolicyRule['restriction']>): readonly unknown[] {
-  return ['without' in columns ? columns : [...columns], rows]
+  return ['without' in columns ? columns : [...columns], rows?.shown]
 }
 
 function listNames({ users, groups, keys }: NamedSubjects): readonly unknown[] {

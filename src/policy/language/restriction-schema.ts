@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { getOperation, operationNames } from '../../catalog-api/index.ts'
 import { getMembers, isObject } from '../../lib/index.ts'
-import { columnTypes, type FilterExpression } from '../restrictions/filter-expression.ts'
+import { columnTypes, type VisibleColumns } from '../restrictions/column-types.ts'
 import { FilterError } from '../restrictions/filter-tokens.ts'
-import { parseFilter } from '../restrictions/parse-filter.ts'
+import { readRows, type WrittenRestriction } from '../restrictions/restriction.ts'
 import type { DeclaredTags } from '../tags/object-tags.ts'
 import type { DocumentReader, Path } from './document-reader.ts'
 import type { PolicyRule } from './policy-document.ts'
@@ -68,8 +68,6 @@ function isWithout(columns: unknown): columns is z.output<typeof columnsWithout>
 
 const readingOperations = operationNames.filter((name) => getOperation(name).readsPart !== undefined)
 
-const noRows: FilterExpression = ['false']
-
 /** The schema of restrictions, and how one is read. */
 export function createRestrictionSchema({ tables }: NameSchemas, vocabulary: PolicyVocabulary) {
   const schema = checked(
@@ -92,7 +90,7 @@ export function createRestrictionSchema({ tables }: NameSchemas, vocabulary: Pol
     }),
     ({ rows, columns }, report) => {
       try {
-        parseRows(rows, columns)
+        createRestriction(columns, rows)
       } catch (error) {
         if (!(error instanceof FilterError)) throw error
         report(`: ${error.message}`, ['rows'], { index: error.offset })
@@ -114,11 +112,7 @@ export function createRestrictionSchema({ tables }: NameSchemas, vocabulary: Pol
       ...vocabulary.cover(denied, 'deny', true),
       tables,
       condition: undefined,
-      restriction: {
-        columns: isWithout(columns) ? columns : new Map(Object.entries(columns)),
-        rows: isValid ? parseRows(rows, columns) : noRows,
-        ...(isValid && rows !== undefined && { rowsText: rows }),
-      },
+      restriction: createRestriction(columns, isValid ? rows : 'false'),
       message: `you may read a part of this table only, by ${readingOperations.join(', ')}`,
       ...position,
     }
@@ -126,20 +120,16 @@ export function createRestrictionSchema({ tables }: NameSchemas, vocabulary: Pol
   return { schema, read }
 }
 
-/**
- * Parses a condition on rows. Columns that the caller does not see may be named: their type is that of the literal. Throws
- * FilterError.
- */
-function parseRows(
-  text: string | undefined,
+/** Throws FilterError if `rows` is not valid. */
+function createRestriction(
   columns: z.output<typeof visibleColumns>,
-): FilterExpression | undefined {
-  if (text === undefined) return undefined
-  const types = new Map(isWithout(columns) ? [] : Object.entries(columns))
-  return parseFilter(text, {
-    findColumn: (path) => types.get(path.join('.')) ?? 'unknown',
-    hasVariables: true,
-  })
+  rows: string | undefined,
+): WrittenRestriction {
+  const types: VisibleColumns = new Map(isWithout(columns) ? [] : Object.entries(columns))
+  return {
+    columns: isWithout(columns) ? columns : types,
+    rows: rows === undefined ? undefined : readRows(rows, types),
+  }
 }
 
 const taggedColumn = z.strictObject({

@@ -1,22 +1,12 @@
 import type { Principal } from '../../identity/index.ts'
 import { groupBy } from '../../lib/index.ts'
 import type { RuleReference } from '../engine/decision.ts'
-import {
-  printFilter,
-  printFilterAsWritten,
-  type CallerVariable,
-  type ColumnType,
-  type FilterExpression,
-} from './filter-expression.ts'
-
-/** Columns by their path, joined by dots. */
-export type VisibleColumns = ReadonlyMap<string, ColumnType>
+import type { ColumnType, VisibleColumns } from './column-types.ts'
+import { printRows, quoteText, type PrintVariable } from './print-filter.ts'
 
 /** A restriction as the policy has it. With `without`, it leaves the declared columns of a table without these tags. */
 export interface WrittenRestriction extends Omit<TableRestriction, 'columns'> {
   readonly columns: VisibleColumns | { readonly without: readonly string[] }
-  /** The text of `rows`, to check it against other columns: what is printed of it may exceed the limits of the grammar. */
-  readonly rowsText?: string
 }
 
 /** What a policy leaves of a table: a restriction allows nothing by itself. */
@@ -24,7 +14,22 @@ export interface TableRestriction {
   /** The only columns that exist for the caller, in the order of the policy. */
   readonly columns: VisibleColumns
   /** The only rows that exist for the caller; undefined for all. */
-  readonly rows: FilterExpression | undefined
+  readonly rows: RestrictedRows | undefined
+}
+
+/** A valid condition on rows. */
+interface RestrictedRows {
+  /** As the policy has it. */
+  readonly text: string
+  /** Types of the columns that the policy lists. */
+  readonly types: VisibleColumns
+  /** For people, and for comparisons: printed with facts of the caller as in the policy, `$principal.claims.region`. */
+  readonly shown: string
+}
+
+/** Reads a condition on rows. Throws FilterError if it is not valid. */
+export function readRows(text: string, types: VisibleColumns): RestrictedRows {
+  return { text, types, shown: print({ text, types }, (path) => [`$${path.join('.')}`]) }
 }
 
 /** A restriction with the name of its rule. */
@@ -32,31 +37,43 @@ export interface NamedRestriction extends TableRestriction {
   readonly rule: RuleReference
 }
 
-/** Several restrictions on a table. */
-export interface CombinedRestriction {
+/** All restrictions of a caller on a table, for one request. */
+export interface CallerRestriction {
   readonly columns: VisibleColumns
   /** Of which the columns and rows are the intersection. */
   readonly parts: readonly NamedRestriction[]
-}
-
-/** All restrictions of a caller on a table, for one request. */
-export interface CallerRestriction extends CombinedRestriction {
   /** The condition on rows as it is sent to the engine; undefined for all rows. */
   readonly rows: string | undefined
 }
 
-/** Applies restrictions to a caller. A fact that the caller does not have leaves no rows. */
-export function restrictCaller(combined: CombinedRestriction, principal: Principal): CallerRestriction {
-  const conditions = combined.parts.flatMap(({ rows }) =>
-    rows === undefined ? [] : printFilter(rows, (variable) => readVariable(variable, principal)),
-  )
-  const all = conditions.includes('false') ? 'false' : conditions.join(' AND ')
-  return { ...combined, rows: conditions.length === 0 ? undefined : all }
+/**
+ * Returns what restrictions on a table, of which there is at least one, leave of it for a caller. A fact that the caller
+ * does not have leaves no rows. Cached per principal, because it takes as long as to parse the conditions on rows.
+ */
+export function combineRestrictions(
+  parts: readonly NamedRestriction[],
+): (principal: Principal) => CallerRestriction {
+  const columns = combineColumns(parts)
+  const known = new WeakMap<Principal, CallerRestriction>()
+  return (principal) => {
+    let found = known.get(principal)
+    if (found === undefined)
+      known.set(principal, (found = { columns, parts, rows: combineRows(parts, principal) }))
+    return found
+  }
 }
 
-/** Combines restrictions, of which there is at least one: a column remains if all have it, and a row if all conditions hold. */
-export function combineRestrictions(parts: readonly NamedRestriction[]): CombinedRestriction {
-  return { columns: parts.map(({ columns }) => columns).reduce(intersectColumns), parts }
+function combineRows(parts: readonly NamedRestriction[], principal: Principal): string | undefined {
+  const conditions = parts.flatMap(({ rows }) =>
+    rows === undefined ? [] : print(rows, (path) => readVariable(path, principal)?.map(quoteText)),
+  )
+  if (conditions.length === 0) return undefined
+  return conditions.includes('false') ? 'false' : conditions.join(' AND ')
+}
+
+/** The columns that all restrictions leave, of which there is at least one. */
+export function combineColumns(parts: readonly TableRestriction[]): VisibleColumns {
+  return parts.map(({ columns }) => columns).reduce(intersectColumns)
 }
 
 /** Whether both leave the same of a table. */
@@ -106,16 +123,17 @@ export interface RestrictionReport {
 }
 
 export function describeRestriction({ rule, columns, rows }: NamedRestriction): RestrictionReport {
-  return {
-    rule,
-    columns: Object.fromEntries(columns),
-    ...(rows && { rows: printFilterAsWritten(rows) }),
-  }
+  return { rule, columns: Object.fromEntries(columns), ...(rows && { rows: rows.shown }) }
+}
+
+/** Columns that the caller does not see may be named: their type is that of the literal. */
+function print({ text, types }: Omit<RestrictedRows, 'shown'>, printVariable: PrintVariable): string {
+  return printRows(text, (path) => types.get(path.join('.')) ?? 'unknown', printVariable)
 }
 
 /** Returns undefined for anything but texts that everyone reads alike: an engine, and a reader of audit records. */
 function readVariable(
-  { path: [, member, claim = ''] }: CallerVariable,
+  [, member, claim = '']: readonly string[],
   { name, groups, claims = {} }: Principal,
 ): readonly string[] | undefined {
   const own = Object.hasOwn(claims, claim) ? claims[claim] : undefined

@@ -7,7 +7,7 @@ import { formatProblem, PolicyError, type PolicyProblem } from '../language/poli
 import { getPolicyName } from '../language/for-each.ts'
 import type { Position } from '../language/read-yaml.ts'
 import { FilterError } from '../restrictions/filter-tokens.ts'
-import { parseFilter } from '../restrictions/parse-filter.ts'
+import { printRows } from '../restrictions/print-filter.ts'
 import type { WrittenRestriction } from '../restrictions/restriction.ts'
 import { resolveRestriction, type ObjectTags } from '../tags/object-tags.ts'
 import { createFileError } from './policy-folder.ts'
@@ -159,23 +159,20 @@ function describeUnknown(tag: string, known: ReadonlySet<string>, all: ReadonlyS
 function* findWrongTypes(
   name: string,
   { columns }: ObjectTags,
-  { columns: written, rowsText }: WrittenRestriction,
+  { columns: written, rows }: WrittenRestriction,
 ): Generator<string> {
   for (const [path, type] of 'without' in written ? [] : written) {
     const declared = columns.get(path)?.type ?? type
     if (declared !== type)
       yield `has ${path}: ${type}, but "tags.tables" says that this column of ${name} is ${declared}`
   }
-  if (rowsText === undefined) return
+  if (rows === undefined) return
   let suggestion = ''
   try {
-    parseFilter(rowsText, {
-      findColumn(path) {
-        const type = columns.get(path.join('.'))?.type
-        if (type === undefined) suggestion = suggestSimilar(path.join('.'), columns.keys(), maxEdits)
-        return type ?? (suggestion === '' ? 'unknown' : undefined)
-      },
-      hasVariables: true,
+    printRows(rows.text, (path) => {
+      const type = columns.get(path.join('.'))?.type
+      if (type === undefined) suggestion = suggestSimilar(path.join('.'), columns.keys(), maxEdits)
+      return type ?? (suggestion === '' ? 'unknown' : undefined)
     })
   } catch (error) {
     if (!(error instanceof FilterError)) throw error

@@ -1,6 +1,6 @@
 import { unknown, type Fact } from '../conditions/fact.ts'
 import type { Position } from '../language/read-yaml.ts'
-import type { ColumnType } from '../restrictions/filter-expression.ts'
+import type { ColumnType } from '../restrictions/column-types.ts'
 import type { TableRestriction, WrittenRestriction } from '../restrictions/restriction.ts'
 
 /*

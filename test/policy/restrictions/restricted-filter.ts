@@ -1,7 +1,6 @@
 import { FilterError } from '../../../src/policy/restrictions/filter-tokens.ts'
-import { parseFilter } from '../../../src/policy/restrictions/parse-filter.ts'
-import { printFilter } from '../../../src/policy/restrictions/filter-expression.ts'
-import type { VisibleColumns } from '../../../src/policy/restrictions/restriction.ts'
+import type { VisibleColumns } from '../../../src/policy/restrictions/column-types.ts'
+import { printFilter } from '../../../src/policy/restrictions/print-filter.ts'
 
 const visibleColumns: VisibleColumns = new Map([
   ['id', 'number'],
@@ -20,12 +19,8 @@ const visibleColumns: VisibleColumns = new Map([
 
 /** Returns what the engine gets of the filter of a caller; a FilterError if it is refused. Throws all other errors. */
 export function printRestricted(filter: string): string | FilterError {
-  const grammar = {
-    findColumn: (path: readonly string[]) => visibleColumns.get(path.join('.')),
-    hasVariables: false,
-  }
   try {
-    return printFilter(parseFilter(filter, grammar))
+    return printFilter(filter, (path) => visibleColumns.get(path.join('.')))
   } catch (error) {
     if (error instanceof FilterError) return error
     throw error

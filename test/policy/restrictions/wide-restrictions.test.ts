@@ -1,14 +1,13 @@
 import { expect, it } from 'vitest'
-import type { ColumnType } from '../../../src/policy/restrictions/filter-expression.ts'
-import { combineRestrictions } from '../../../src/policy/restrictions/restriction.ts'
+import type { ColumnType } from '../../../src/policy/restrictions/column-types.ts'
+import { combineColumns } from '../../../src/policy/restrictions/restriction.ts'
 import { expectLinearCost } from '../../support/cost-growth.ts'
 import { compilePolicySet, createAuthorizationRequest, createCaller } from '../policy-builder.ts'
 
-const rule = { policy: 'p', rule: 'r', namespace: [], file: 'f', line: 1 }
 const columnsOf = (paths: readonly string[]) =>
   new Map(paths.map((path): [string, ColumnType] => [path, 'number']))
 const combine = (...lists: readonly (readonly string[])[]) =>
-  combineRestrictions(lists.map((paths) => ({ rule, rows: undefined, columns: columnsOf(paths) })))
+  combineColumns(lists.map((paths) => ({ rows: undefined, columns: columnsOf(paths) })))
 
 it.each([
   [['a', 'b'], ['b', 'c'], ['b']],
@@ -20,7 +19,7 @@ it.each([
   ],
   [['a', 'a.x'], ['a.x'], ['a.x']],
 ])('%j and %j leave %j', (one, other, both) => {
-  expect([...combine(one, other).columns.keys()]).toEqual(both)
+  expect([...combine(one, other).keys()]).toEqual(both)
 })
 
 /** Lists of that many columns, and of as many parts of structs, of which half are in both. */

@@ -4,7 +4,7 @@ import type { LocatedRule } from '../../engine/compiled-rule.ts'
 import { namespaceKey } from '../../engine/object-position.ts'
 import type { PolicyRule } from '../../language/policy-document.ts'
 import type { PolicySet } from '../../policy-set.ts'
-import { parseFilter } from '../../restrictions/parse-filter.ts'
+import { printRows } from '../../restrictions/print-filter.ts'
 import { note, warn, type Check, type RuleOrDocument } from './finding.ts'
 import type { RuleIndex } from './rule-index.ts'
 
@@ -137,20 +137,17 @@ function describeSubjects({ rule }: LocatedRule, known: KnownCredentials | undef
 /** Describes columns in `rows` whose name is probably a misspelt one: the catalog refuses each read of the table. */
 function describeColumns({ document: { namespace }, rule }: LocatedRule, set: PolicySet): readonly string[] {
   const { restriction, tables = [] } = rule
-  if (restriction?.rowsText === undefined || 'without' in restriction.columns) return []
-  const { columns, rowsText } = restriction
+  if (restriction?.rows === undefined || 'without' in restriction.columns) return []
+  const { columns, rows } = restriction
   const declared = new Set(tables.flatMap((table) => [...set.findTags({ namespace, table }).columns.keys()]))
   const messages = new Set<string>()
-  parseFilter(rowsText, {
-    findColumn(path) {
-      const name = path.join('.')
-      const type = columns.get(name)
-      const suggestion = type || declared.has(name) ? '' : suggestSimilar(name, columns.keys())
-      if (suggestion !== '')
-        messages.add(`has "rows" on the column "${name}", which is none of its columns${suggestion}`)
-      return type ?? 'unknown'
-    },
-    hasVariables: true,
+  printRows(rows.text, (path) => {
+    const name = path.join('.')
+    const type = columns.get(name)
+    const suggestion = type || declared.has(name) ? '' : suggestSimilar(name, columns.keys())
+    if (suggestion !== '')
+      messages.add(`has "rows" on the column "${name}", which is none of its columns${suggestion}`)
+    return type ?? 'unknown'
   })
   return [...messages]
 }

@@ -1,61 +1,48 @@
-import {
-  comparableLiterals,
-  filterFunctions,
-  itemTypes,
-  joinBalanced,
-  quoteText,
-  type CallerVariable,
-  type ColumnType,
-  type FilterExpression,
-} from './filter-expression.ts'
+import { comparableLiterals, filterFunctions, itemTypes, type ColumnType } from './column-types.ts'
 import { FilterError, readTokens, type FilterToken } from './filter-tokens.ts'
 
 /** Returns the type of a column; `unknown` if it may be compared with any literal; undefined if there is no such column. */
 export type FindColumn = (path: readonly string[]) => ColumnType | 'unknown' | undefined
 
-export interface FilterGrammar {
-  readonly findColumn: FindColumn
-  /** Whether facts of the caller (`$principal.name`) may be operands. */
-  readonly hasVariables: boolean
+/**
+ * Returns how the texts are printed that a fact of the caller stands for, such as `principal.claims.region`; undefined if
+ * the caller does not have it.
+ */
+export type PrintVariable = (path: readonly string[]) => readonly string[] | undefined
+
+/**
+ * Prints the filter of a caller for an engine of any dialect. Its grammar is a small part of SQL: conditions on columns and
+ * literals, joined by AND, OR and NOT. Everything else is refused, and nothing of the text is copied: names are in
+ * backticks, which are exact in DataFusion's SQL as Lance reads it, texts are quoted anew, and everything is in
+ * parentheses. Throws FilterError.
+ */
+export function printFilter(filter: string, findColumn: FindColumn): string {
+  return new FilterPrinter(filter, findColumn).print()
 }
 
 /**
- * Parses a filter by a grammar that is a small part of SQL: conditions on columns and literals, joined by AND, OR and
- * NOT. Everything else is refused, and the rest printed anew, so that it can be given to an engine of any dialect. Throws
- * FilterError.
+ * Prints the `rows` of a policy, which may also have facts of the caller as operands. Prints `false` if one that it needs is
+ * missing: then no row is meant, whatever the rest says. Throws FilterError.
  */
-export function parseFilter(filter: string, grammar: FilterGrammar): FilterExpression {
-  const parser = new FilterParser(filter, grammar)
-  const { printed, levels } = parser.parseOr()
-  parser.expectEnd(levels)
-  return printed
+export function printRows(
+  rows: string,
+  findColumn: FindColumn,
+  printVariable: PrintVariable = () => undefined,
+): string {
+  return new FilterPrinter(rows, findColumn, printVariable).print()
 }
 
-/** Parses a column or a function of one, as queries select them, and prints it anew. Throws FilterError. */
-export function parseColumnExpression(text: string, findColumn: FindColumn): string {
-  const parser = new FilterParser(text, { findColumn, hasVariables: false })
-  const { printed, levels } = parser.parseValue()
-  parser.expectEnd(levels)
-  return printed
+/** Prints a column or a function of one, as queries select them. Throws FilterError. */
+export function printColumnExpression(text: string, findColumn: FindColumn): string {
+  return new FilterPrinter(text, findColumn).printColumn()
 }
 
-/** Something that is true or false of a row, as it is printed. */
-interface Condition {
-  readonly printed: FilterExpression
-  /** What engines recurse over: AND and OR are printed as balanced trees. */
-  readonly levels: number
-}
-
-/** Something with one value a row: a column, or a function of one. */
-interface Value {
+/** Something that is true or false of a row, a column or a function of one, or a literal. */
+interface Printed {
   readonly printed: string
   readonly type: ColumnType | 'unknown'
+  /** What engines recurse over: AND and OR are printed as balanced trees. */
   readonly levels: number
-}
-
-interface Literal<Printed = string> {
-  readonly printed: Printed
-  readonly type: ColumnType
 }
 
 const maxConditions = 2_000
@@ -91,25 +78,45 @@ const times = [
 /** The kinds of tokens that are not keywords or signs. */
 const kinds: ReadonlySet<string> = new Set(['name', 'text', 'number', 'variable'])
 
-class FilterParser {
+class FilterPrinter {
   readonly #filter: string
-  readonly #grammar: FilterGrammar
+  readonly #findColumn: FindColumn
+  readonly #printVariable: PrintVariable | undefined
   readonly #tokens: readonly FilterToken[]
   #next = 0
   #nesting = 0
   #conditions = 0
+  #isFactMissing = false
 
-  constructor(filter: string, grammar: FilterGrammar) {
+  constructor(filter: string, findColumn: FindColumn, printVariable?: PrintVariable) {
     this.#filter = filter
-    this.#grammar = grammar
+    this.#findColumn = findColumn
+    this.#printVariable = printVariable
     this.#tokens = readTokens(filter)
   }
 
-  parseOr(): Condition {
+  print(): string {
+    const printed = this.#printWhole(this.#parseOr())
+    return this.#isFactMissing ? 'false' : printed
+  }
+
+  printColumn(): string {
+    return this.#printWhole(this.#parseValue())
+  }
+
+  /** Throws FilterError unless all is read, and for something that is too deep for engines. */
+  #printWhole({ printed, levels }: Printed): string {
+    if (this.#following !== undefined) throw this.#unexpected('the end, AND or OR')
+    if (levels <= maxLevels) return printed
+    const counted = 'NOT has one, a function two, and a chain of 1000 conditions ten'
+    throw new FilterError(`it has ${levels} levels; expected at most ${maxLevels}: ${counted}`, 0)
+  }
+
+  #parseOr(): Printed {
     return this.#parseChain('or', () => this.#parseChain('and', () => this.#parseNot()))
   }
 
-  #parseChain(word: 'and' | 'or', parsePart: () => Condition): Condition {
+  #parseChain(word: 'and' | 'or', parsePart: () => Printed): Printed {
     const parts = [parsePart()]
     while (this.#take(word)) parts.push(parsePart())
     const printed = joinBalanced(
@@ -117,111 +124,129 @@ class FilterParser {
       word.toUpperCase(),
     )
     const levels = Math.ceil(Math.log2(parts.length)) + Math.max(...parts.map((part) => part.levels))
-    return { printed, levels }
+    return { printed, type: 'boolean', levels }
   }
 
-  #parseNot(): Condition {
+  #parseNot(): Printed {
     let isNegated = false
     while (this.#take('not')) isNegated = !isNegated
     const part = this.#parseCondition()
-    return isNegated ? { printed: ['(NOT ', ...part.printed, ')'], levels: part.levels + 1 } : part
+    return isNegated ? { ...part, printed: `(NOT ${part.printed})`, levels: part.levels + 1 } : part
   }
 
-  #parseCondition(): Condition {
+  #parseCondition(): Printed {
     this.#conditions += 1
     if (this.#conditions > maxConditions) throw this.#error(`it has more than ${maxConditions} conditions`)
     if (this.#take('(')) {
-      const parsed = this.#nested(() => this.parseOr())
+      const parsed = this.#nested(() => this.#parseOr())
       this.#expect(')')
       return parsed
     }
-    if (this.#following?.kind === 'name') return this.#parseTest(this.parseValue())
+    if (this.#following?.kind === 'name') return this.#parseTest(this.#parseValue())
     const literal = this.#parseLiteral()
     const operator = mirrored[this.#takeOperator() ?? '']
-    if (operator !== undefined) {
-      const value = this.parseValue()
-      return printTest(value, `${operator} `, this.#comparable(value, literal))
-    }
-    if (literal.type !== 'boolean') throw this.#unexpected('a comparison')
-    return { printed: [literal.printed], levels: 0 }
+    if (operator === undefined) return this.#assertBoolean(literal)
+    const value = this.#parseValue()
+    this.#assertComparable(value, literal)
+    return printTest(value, `${operator} ${literal.printed}`)
   }
 
-  #parseTest(value: Value): Condition {
+  #parseTest(value: Printed): Printed {
     const operator = this.#takeOperator()
-    if (operator !== undefined) return printTest(value, `${operator} `, this.#parseOperand(value))
-    if (this.#take('is')) return this.#parseIs(value)
+    if (operator !== undefined) return printTest(value, `${operator} ${this.#parseOperand(value)}`)
+    if (this.#take('is'))
+      return printTest(value, `IS ${this.#take('not') ? 'NOT ' : ''}${this.#parseTruth(value)}`)
     const isNegated = this.#take('not') !== undefined
     const not = isNegated ? 'NOT ' : ''
-    if (this.#take('in')) return this.#parseIn(value, isNegated)
+    if (this.#take('in')) {
+      const items = this.#parseList(value)
+      // An empty list is no valid SQL.
+      return items.length === 0
+        ? { ...value, printed: String(isNegated), type: 'boolean' }
+        : printTest(value, `${not}IN (${items.join(', ')})`)
+    }
     if (this.#take('between')) {
       const low = this.#parseOperand(value)
       this.#expect('and')
-      return printTest(value, `${not}BETWEEN `, low, ' AND ', this.#parseOperand(value))
+      return printTest(value, `${not}BETWEEN ${low} AND ${this.#parseOperand(value)}`)
     }
     const like = this.#take('like') ?? this.#take('ilike')
     if (like !== undefined) {
       this.#assertType(value, 'text', 'LIKE')
-      return printTest(value, `${not}${like.text.toUpperCase()} `, this.#parseText().printed)
+      return printTest(value, `${not}${like.text.toUpperCase()} ${this.#parseText().printed}`)
     }
     if (isNegated) throw this.#unexpected('IN, BETWEEN or LIKE')
-    if (value.type !== 'boolean') throw this.#unexpected('a comparison')
-    return { printed: [value.printed], levels: value.levels }
+    return this.#assertBoolean(value)
   }
 
-  #parseIs(value: Value): Condition {
-    const not = this.#take('not') ? 'NOT ' : ''
-    for (const what of value.type === 'boolean' ? ['null', 'true', 'false'] : ['null'])
-      if (this.#take(what)) return printTest(value, `IS ${not}${what.toUpperCase()}`)
+  #assertBoolean(parsed: Printed): Printed {
+    if (parsed.type !== 'boolean') throw this.#unexpected('a comparison')
+    return parsed
+  }
+
+  /** Parses what follows IS. */
+  #parseTruth({ type }: Printed): string {
+    for (const what of type === 'boolean' ? ['null', 'true', 'false'] : ['null'])
+      if (this.#take(what)) return what.toUpperCase()
     throw this.#unexpected('NULL')
   }
 
   /** Parses what follows IN: a list of literals and of facts of the caller, or one fact alone. */
-  #parseIn(value: Value, isNegated: boolean): Condition {
-    const operands: (string | CallerVariable)[] = []
-    if (this.#following?.kind === 'variable') operands.push(this.#parseOperand(value))
-    else {
-      this.#expect('(')
-      do operands.push(this.#parseOperand(value))
-      while (this.#take(','))
-      this.#expect(')')
-    }
-    return { printed: [{ value: value.printed, isNegated, operands }], levels: value.levels }
+  #parseList(value: Printed): readonly string[] {
+    if (this.#following?.kind === 'variable') return this.#parseOperands(value)
+    this.#expect('(')
+    const items = [...this.#parseOperands(value)]
+    while (this.#take(',')) items.push(...this.#parseOperands(value))
+    this.#expect(')')
+    return items
+  }
+
+  /** Parses an operand outside of lists, where a fact of the caller is one text. */
+  #parseOperand(value: Printed): string {
+    const [text, ...others] = this.#parseOperands(value)
+    if (text !== undefined && others.length === 0) return text
+    this.#isFactMissing = true
+    return ''
   }
 
   /** Parses a literal, or a fact of the caller if there may be one, that the value may be compared with. */
-  #parseOperand(value: Value): string | CallerVariable {
-    return this.#following?.kind === 'variable'
-      ? this.#comparable(value, this.#parseVariable())
-      : this.#comparable(value, this.#parseLiteral())
+  #parseOperands(value: Printed): readonly string[] {
+    if (this.#following?.kind === 'variable') {
+      const texts = this.#parseVariable()
+      this.#assertComparable(value, { type: 'text' })
+      return texts
+    }
+    const literal = this.#parseLiteral()
+    this.#assertComparable(value, literal)
+    return [literal.printed]
   }
 
   /** Throws FilterError unless a value is compared with an operand of its type. */
-  #comparable<Printed>({ type }: Value, operand: Literal<Printed>): Printed {
-    if (type === 'unknown' || comparableLiterals[type].some((literal) => literal === operand.type))
-      return operand.printed
-    throw this.#error(`a column of the type ${type} cannot be compared with a ${operand.type} here`)
+  #assertComparable({ type }: Printed, operand: Pick<Printed, 'type'>): void {
+    if (type !== 'unknown' && !comparableLiterals[type].some((literal) => literal === operand.type))
+      throw this.#error(`a column of the type ${type} cannot be compared with a ${operand.type} here`)
   }
 
   /** Parses a column or a function of one. */
-  parseValue(): Value {
+  #parseValue(): Printed {
     const first = this.#expect('name')
     if (this.#filter[first.offset] !== '`' && this.#take('('))
       return this.#nested(() => this.#parseCall(first))
     const path = [first.text]
     while (this.#take('.')) path.push(this.#expect('name').text)
-    const type = this.#grammar.findColumn(path)
+    const type = this.#findColumn(path)
     if (type !== undefined) return { printed: path.map((name) => `\`${name}\``).join('.'), type, levels: 0 }
     throw new FilterError(`there is no column ${JSON.stringify(path.join('.'))}`, first.offset)
   }
 
-  #parseCall({ text, offset }: FilterToken): Value {
+  #parseCall({ text, offset }: FilterToken): Printed {
     const name = text.toLowerCase()
     const called = Object.hasOwn(filterFunctions, name) ? filterFunctions[name] : undefined
     if (called === undefined) {
       const known = Object.keys(filterFunctions).join(', ')
       throw new FilterError(`the function ${name} is not supported; expected one of ${known}`, offset)
     }
-    const value = this.parseValue()
+    const value = this.#parseValue()
     this.#assertType(value, called.of, name)
     let printed = `${name}(${value.printed}`
     if (called.hasLiteral) {
@@ -236,38 +261,40 @@ class FilterParser {
   }
 
   /** Throws FilterError for a value that is no text, or no list. */
-  #assertType({ type }: Value, expected: 'text' | 'list', user: string): void {
+  #assertType({ type }: Printed, expected: 'text' | 'list', user: string): void {
     const isRight = expected === 'text' ? type === 'text' : itemTypes[type] !== undefined
     const what = expected === 'text' ? 'columns of the type text' : 'lists'
     if (type !== 'unknown' && !isRight) throw this.#error(`${user} is for ${what}`)
   }
 
-  #parseVariable(): Literal<CallerVariable> {
-    if (!this.#grammar.hasVariables) throw this.#unexpected('a literal')
+  #parseVariable(): readonly string[] {
+    if (this.#printVariable === undefined) throw this.#unexpected('a literal')
     const { text } = this.#expect('variable')
     const expected = '$principal.name, $principal.groups or $principal.claims.NAME'
     if (!/^principal\.(?:name|groups|claims\.[^.]+)$/.test(text))
       throw this.#error(`$${text} is unknown; expected ${expected}`)
-    return { printed: { path: text.split('.') }, type: 'text' }
+    const texts = this.#printVariable(text.split('.'))
+    this.#isFactMissing ||= texts === undefined
+    return texts ?? []
   }
 
-  #parseText(): Literal {
-    return { printed: quoteText(this.#expect('text').text), type: 'text' }
+  #parseText(): Printed {
+    return createLiteral(quoteText(this.#expect('text').text), 'text')
   }
 
-  #parseLiteral(): Literal {
+  #parseLiteral(): Printed {
     const minus = this.#take('-')
     const number = this.#take('number')
-    if (number !== undefined) return { printed: `${minus ? '-' : ''}${number.text}`, type: 'number' }
+    if (number !== undefined) return createLiteral(`${minus ? '-' : ''}${number.text}`, 'number')
     if (minus !== undefined) throw this.#unexpected('a number')
     if (this.#following?.kind === 'text') return this.#parseText()
     const truth = this.#take('true') ?? this.#take('false')
-    if (truth !== undefined) return { printed: truth.text, type: 'boolean' }
+    if (truth !== undefined) return createLiteral(truth.text, 'boolean')
     for (const { type, grammar, example } of times) {
       if (!this.#take(type)) continue
       const { text, offset } = this.#expect('text')
       if (!grammar.test(text)) throw new FilterError(`expected a ${type} such as '${example}'`, offset)
-      return { printed: `${type} ${quoteText(text)}`, type }
+      return createLiteral(`${type} ${quoteText(text)}`, type)
     }
     // Double quotes and backticks make a name in SQL.
     const isName = this.#following?.kind === 'name'
@@ -307,14 +334,6 @@ class FilterParser {
     throw this.#unexpected(kinds.has(kind) ? `a ${kind}` : JSON.stringify(kind.toUpperCase()))
   }
 
-  /** Throws FilterError unless all is read, and for something that is too deep for engines. */
-  expectEnd(levels: number): void {
-    if (this.#following !== undefined) throw this.#unexpected('the end, AND or OR')
-    if (levels <= maxLevels) return
-    const counted = 'NOT has one, a function two, and a chain of 1000 conditions ten'
-    throw new FilterError(`it has ${levels} levels; expected at most ${maxLevels}: ${counted}`, 0)
-  }
-
   /** An error about the next token. */
   #unexpected(expected: string): FilterError {
     const next = this.#following
@@ -328,6 +347,21 @@ class FilterParser {
   }
 }
 
-function printTest({ printed, levels }: Value, ...test: FilterExpression): Condition {
-  return { printed: [`(${printed} `, ...test, ')'], levels }
+function createLiteral(printed: string, type: ColumnType): Printed {
+  return { printed, type, levels: 0 }
+}
+
+function printTest({ printed, levels }: Printed, test: string): Printed {
+  return { printed: `(${printed} ${test})`, type: 'boolean', levels }
+}
+
+export function quoteText(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`
+}
+
+/** As a tree that is as deep as the logarithm of its parts: engines recurse, and a flat chain can overflow their stack. */
+function joinBalanced(parts: readonly string[], word: string): string {
+  if (parts.length <= 1) return parts.join('')
+  const half = parts.length >> 1
+  return `(${joinBalanced(parts.slice(0, half), word)} ${word} ${joinBalanced(parts.slice(half), word)})`
 }
