@@ -11,7 +11,7 @@ const needsCeph = ['test/s3/**/*.test.ts']
 const needsMore = [...needsPostgres, ...needsCeph]
 const withEveryStore = isThorough
   ? ['test/{conformance,database,jobs,rows,startup,tables,versions}/**/*.test.ts']
-  : ['test/conformance/bundled-catalog.test.ts']
+  : []
 
 const hasPostgres = findPostgres() !== undefined
 if (!hasPostgres) console.warn('SKIPPED: the tests on PostgreSQL, as there is no PostgreSQL on this machine.')
@@ -44,6 +44,7 @@ export default defineConfig({
               test: {
                 name: 'postgres',
                 include: [...withEveryStore, ...needsPostgres],
+                exclude: isThorough ? [] : [...longFiles['src/backend']],
                 globalSetup: './test/postgres/private-postgres.ts',
               },
             },

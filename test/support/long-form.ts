@@ -34,6 +34,7 @@ export const longFiles = {
     'test/engine/{full-disk,mutated-uploads,stalled-engine}.test.ts',
     'test/engine/query/query-memory.test.ts',
     'test/jobs/interrupted-jobs.test.ts',
+    'test/postgres/replicas.test.ts',
     'test/startup/killed-process.test.ts',
     'test/versions/{interrupted,killed}-batches.test.ts',
   ],
