@@ -1,107 +1,86 @@
-/** A part of a text that is replaced, or removed if there is no text. Offsets are in the whole text. */
-interface Edit {
-  readonly from: number
-  readonly to: number
-  readonly text: Buffer | undefined
-}
-
-interface HeldChunk {
-  /** Offset of its first byte in the whole text. */
-  readonly from: number
+/** A part of a text that remains, or a new text in its place. Offsets are in the whole text. */
+interface Piece {
+  from: number
+  /** Where what it stands for ends; a new text stands for nothing. */
+  to: number
   readonly bytes: Buffer
+  /** Offset of the first of the bytes; undefined for a new text. */
+  readonly begin: number | undefined
 }
 
 /**
- * Applies edits to a text that arrives in chunks. All work is linear in the text and its edits, however both are
- * distributed: those that send the text choose that.
+ * Edits a text that arrives in chunks, near the place where it is read: little is behind an edit. All work is linear in the
+ * text and its edits, however both are distributed: those that send the text choose that.
  */
 export class JsonEditor {
-  /** Without a gap; those before `#firstChunk` are taken. */
-  #chunks: HeldChunk[] = []
-  #firstChunk = 0
-  /** Ordered by offset; the last one may have no end yet. Those before `#firstEdit` are taken. */
-  #edits: Edit[] = []
-  #firstEdit = 0
-  /** Offset of the first byte that is held. */
-  #offset = 0
+  /** In order; those before `#first` are taken. */
+  #pieces: Piece[] = []
+  #first = 0
   #end = 0
 
   push(chunk: Buffer): void {
-    this.#chunks.push({ from: this.#end, bytes: chunk })
+    const from = this.#end
     this.#end += chunk.length
+    this.#pieces.push({ from, to: this.#end, bytes: chunk, begin: from })
   }
 
-  /**
-   * Replaces a part, with all edits in it and behind it; an empty text removes it. Nothing of it was taken, unless it is
-   * the last part that was removed, then without an end.
-   */
+  /** Replaces a part, with all edits in it; an empty text removes it. Nothing that remains of it was taken. */
   replace(from: number, to: number, text: string): void {
-    while ((this.#edits.at(-1)?.from ?? -1) >= from) this.#edits.pop()
-    this.#edits.push({ from, to, text: text === '' ? undefined : Buffer.from(text) })
-  }
-
-  /** Inserts a text anywhere behind the taken bytes. */
-  insert(at: number, text: string): void {
-    const previous = this.#edits.findLastIndex(({ from }) => from < at)
-    this.#edits.splice(previous + 1, 0, { from: at, to: at, text: Buffer.from(text) })
-  }
-
-  /** Returns a part behind the taken bytes, edited so far. It is not taken. */
-  read(from: number, to: number): Buffer {
-    const part = new JsonEditor()
-    part.#offset = from
-    part.#end = from
-    // Parts that were read last are at the end.
-    const first = this.#chunks.findLastIndex((chunk) => chunk.from <= from)
-    for (const { from: begin, bytes } of this.#chunks.slice(first)) {
-      part.push(bytes.subarray(Math.max(0, from - begin), Math.max(0, to - begin)))
+    const behind: Piece[] = []
+    let last = this.#pieces.pop()
+    for (; last !== undefined && last.from >= to; last = this.#pieces.pop()) behind.push(last)
+    if (last !== undefined && last.to > to) {
+      const { bytes, begin } = last
+      behind.push({ from: to, to: last.to, bytes, begin })
     }
-    part.#edits = this.#edits.slice(this.#edits.findLastIndex((edit) => edit.from < from) + 1)
-    return Buffer.concat(part.takeUntil(to))
+    while (last !== undefined && last.from > from) last = this.#pieces.pop()
+    if (last !== undefined && last.from < from) {
+      last.to = Math.min(last.to, from)
+      this.#pieces.push(last)
+    }
+    if (text !== '') this.#pieces.push({ from, to: from, bytes: Buffer.from(text), begin: undefined })
+    for (let piece = behind.pop(); piece !== undefined; piece = behind.pop()) this.#pieces.push(piece)
+  }
+
+  /** Inserts a text anywhere behind the taken bytes, after all other edits. */
+  insert(at: number, text: string): void {
+    const index = this.#pieces.findLastIndex(({ from }) => from < at)
+    const piece = this.#pieces[index]
+    const inserted = { from: at, to: at, bytes: Buffer.from(text), begin: undefined }
+    if (piece === undefined || piece.to <= at) this.#pieces.splice(index + 1, 0, inserted)
+    else this.#pieces.splice(index, 1, { ...piece, to: at }, inserted, { ...piece, from: at })
+  }
+
+  /** Returns a part behind the taken bytes, edited so far, up to what was read last. It is not taken. */
+  read(from: number, to: number): string {
+    const first = this.#pieces.findLastIndex((piece) => piece.from <= from)
+    const parts = this.#pieces.slice(first).map((piece) => cut(piece, Math.max(piece.from, from), to))
+    return Buffer.concat(parts).toString()
   }
 
   /** Returns the bytes before an offset, and forgets them. */
   takeUntil(to: number): Buffer[] {
     const taken: Buffer[] = []
-    let chunk = this.#chunks[this.#firstChunk]
-    while (chunk !== undefined && this.#offset < to) {
-      const { from, bytes } = chunk
-      const end = Math.min(to, from + bytes.length)
-      this.#takeFrom(chunk, end, taken)
-      this.#offset = end
-      if (end === from + bytes.length) this.#firstChunk += 1
-      else break
-      chunk = this.#chunks[this.#firstChunk]
+    for (
+      let piece = this.#pieces[this.#first];
+      piece !== undefined && piece.from < to;
+      piece = this.#pieces[this.#first]
+    ) {
+      const bytes = cut(piece, piece.from, to)
+      if (bytes.length > 0) taken.push(bytes)
+      if (piece.to > to) piece.from = to
+      else this.#first += 1
     }
-    this.#removeTaken()
+    // What remains is moved only if it is shorter than what was taken, so that moving stays linear.
+    if (this.#first * 2 >= this.#pieces.length) {
+      this.#pieces = this.#pieces.slice(this.#first)
+      this.#first = 0
+    }
     return taken
   }
+}
 
-  #takeFrom({ from: begin, bytes }: HeldChunk, end: number, taken: Buffer[]): void {
-    let from = this.#offset
-    for (
-      let edit = this.#edits[this.#firstEdit];
-      edit !== undefined && edit.from < end;
-      edit = this.#edits[this.#firstEdit]
-    ) {
-      if (edit.from > from) taken.push(bytes.subarray(from - begin, edit.from - begin))
-      if (edit.text !== undefined && edit.from >= from) taken.push(edit.text)
-      from = Math.max(from, Math.min(edit.to, end))
-      if (edit.to > end) break
-      this.#firstEdit += 1
-    }
-    if (from < end) taken.push(bytes.subarray(from - begin, end - begin))
-  }
-
-  /** What remains of a list is moved only if it is shorter than what was taken, so that moving stays linear. */
-  #removeTaken(): void {
-    if (this.#firstChunk * 2 >= this.#chunks.length) {
-      this.#chunks = this.#chunks.slice(this.#firstChunk)
-      this.#firstChunk = 0
-    }
-    if (this.#firstEdit * 2 >= this.#edits.length) {
-      this.#edits = this.#edits.slice(this.#firstEdit)
-      this.#firstEdit = 0
-    }
-  }
+/** A new text is never cut: it takes the place of something that is not read in parts. */
+function cut({ bytes, begin, to: end }: Piece, from: number, to: number): Buffer {
+  return begin === undefined ? bytes : bytes.subarray(from - begin, Math.min(end, to) - begin)
 }

@@ -190,7 +190,7 @@ export class JsonTransformer {
         'malformed_body',
         `the body has more than ${maxTrailingBytes} bytes of white space behind its end; omit them`,
       )
-    if (this.#removed !== undefined) this.#editor.replace(this.#removed.from, Number.POSITIVE_INFINITY, '')
+    if (this.#removed !== undefined) this.#editor.replace(this.#removed.from, this.#chunkOffset, '')
     const undecided = this.#possiblyAbsent?.from ?? this.#chunkOffset
     // A value that is being read may still be replaced, or its member removed.
     const wanted = this.#wanted[0]?.from ?? this.#chunkOffset
@@ -308,7 +308,7 @@ export class JsonTransformer {
 
   #visitValue(member: OpenMember, end: number): void {
     const from = member.valueFrom ?? end
-    const replacement = this.#visitor.visitValue?.(this.#editor.read(from, end).toString(), member)
+    const replacement = this.#visitor.visitValue?.(this.#editor.read(from, end), member)
     if (replacement === null) this.#removeMember(member, end)
     else if (replacement !== undefined) this.#editor.replace(from, end, replacement)
   }
