@@ -56,13 +56,11 @@ export function createBodyChecker(request: Matched, options: BodyCheckerOptions)
   const known = new BodyMembers(operation)
   // No prototype: `__proto__` is a name like any other.
   const members: Record<string, unknown> = { __proto__: null }
-  let isFrozen = false
   let query: OpenObject | undefined
   let job: NamedWork | undefined
 
   function addMember(name: string, value: unknown): void {
-    const isLate = isFrozen && operation.effect !== 'read' && listDetailMembers(operation).has(name)
-    if (isLate) throw lateMemberError(name)
+    if (known.isRecorded && listDetailMembers(operation).has(name)) throw lateMemberError(name)
     members[name] = value
   }
 
@@ -133,8 +131,7 @@ export function createBodyChecker(request: Matched, options: BodyCheckerOptions)
     allowedMembers: known.allowed,
     /** Called when the intent has been created: further members that it would have to contain are rejected. */
     freezeAuditedMembers(): void {
-      isFrozen = true
-      if (operation.effect !== 'read') known.freezeAllowed()
+      known.isRecorded = operation.effect !== 'read'
     },
   }
 }

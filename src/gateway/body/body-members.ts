@@ -17,16 +17,12 @@ import type { OpenMember } from '../json/json-transformer.ts'
 export class BodyMembers {
   /** Paths of members that are in the body because the settings of the upstream allow them. */
   readonly allowed = new Set<string>()
+  /** Whether the record of the change has been created: an allowed member that it lacks is refused from now on. */
+  isRecorded = false
   readonly #operation: Operation
-  #isRecorded = false
 
   constructor(operation: Operation) {
     this.#operation = operation
-  }
-
-  /** Called when the record of the change has been created: an allowed member that it lacks is refused from now on. */
-  freezeAllowed(): void {
-    this.#isRecorded = true
   }
 
   /** Returns the form of a member. Throws InvalidInput (400) if its object has no such member. */
@@ -45,7 +41,7 @@ export class BodyMembers {
   }
 
   #allow(path: string): void {
-    if (this.#isRecorded && !this.allowed.has(path)) throw lateMemberError(path)
+    if (this.isRecorded && !this.allowed.has(path)) throw lateMemberError(path)
     this.allowed.add(path)
   }
 }

@@ -73,15 +73,6 @@ export function isOpen(form: JsonForm): boolean {
   return form === anyValue || !(form.kinds.has('object') || form.kinds.has('list'))
 }
 
-/**
- * Returns a function that creates the form of the values of a JSON Schema, which may refer to the definitions: the names and
- * kinds of members at every depth. Further restrictions of the schema, and which members it requires, are not part of a form.
- */
-export function createFormReader(definitions: object): (schema: object) => JsonForm {
-  const reader = new FormReader(definitions)
-  return (schema) => reader.read(schema)
-}
-
 const kindsByType: Readonly<Record<string, readonly JsonKind[]>> = {
   string: ['string'],
   integer: ['number'],
@@ -92,47 +83,43 @@ const kindsByType: Readonly<Record<string, readonly JsonKind[]>> = {
   null: [],
 }
 
-/** Reads forms from the JSON Schemas that zod writes. */
-class FormReader {
-  readonly #definitions: object
+/**
+ * Returns a function that creates the form of the values of a JSON Schema, as zod writes it, which may refer to the
+ * definitions: the names and kinds of members at every depth. Further restrictions of the schema, and which members it
+ * requires, are not part of a form.
+ */
+export function createFormReader(definitions: object): (schema: unknown) => JsonForm {
   /** Forms of definitions; those that are being read are incomplete. */
-  readonly #known = new Map<string, FormUnderConstruction>()
+  const known = new Map<string, FormUnderConstruction>()
 
-  constructor(definitions: object) {
-    this.#definitions = definitions
+  function readDefinition(name: string): JsonForm {
+    const before = known.get(name)
+    if (before !== undefined) return before
+    const form: FormUnderConstruction = { ...noValue }
+    known.set(name, form)
+    return Object.assign(form, read(Reflect.get(definitions, name)))
   }
 
-  read(schema: unknown): JsonForm {
+  function read(schema: unknown): JsonForm {
     const { $ref, anyOf, oneOf, type, properties, additionalProperties, items, prefixItems } =
       getMembers(schema)
-    if (typeof $ref === 'string') return this.#readDefinition($ref.slice('#/$defs/'.length))
+    if (typeof $ref === 'string') return readDefinition($ref.slice('#/$defs/'.length))
     const alternatives: unknown = anyOf ?? oneOf
-    if (Array.isArray(alternatives))
-      return alternatives.map((alternative) => this.read(alternative)).reduce(mergeForms)
-    const types: readonly unknown[] = Array.isArray(type) ? type : [type]
+    if (Array.isArray(alternatives)) return alternatives.map(read).reduce(mergeForms)
     // A schema without a type describes any value.
     if (type === undefined) return anyValue
+    const types: readonly unknown[] = Array.isArray(type) ? type : [type]
     const itemSchemas: readonly unknown[] = Array.isArray(prefixItems) ? prefixItems : [items]
     const mayHaveOthers = additionalProperties !== undefined && additionalProperties !== false
     return {
       kinds: new Set(types.flatMap((one) => kindsByType[String(one)] ?? unknownType(one))),
-      members: new Map(
-        Object.entries(getMembers(properties)).map(([name, member]) => [name, this.read(member)]),
-      ),
-      others: mayHaveOthers ? this.read(additionalProperties) : undefined,
-      items: types.includes('array')
-        ? itemSchemas.map((item) => this.read(item)).reduce(mergeForms)
-        : undefined,
+      members: new Map(Object.entries(getMembers(properties)).map(([name, member]) => [name, read(member)])),
+      others: mayHaveOthers ? read(additionalProperties) : undefined,
+      items: types.includes('array') ? itemSchemas.map(read).reduce(mergeForms) : undefined,
     }
   }
 
-  #readDefinition(name: string): JsonForm {
-    const known = this.#known.get(name)
-    if (known !== undefined) return known
-    const form: FormUnderConstruction = { ...noValue }
-    this.#known.set(name, form)
-    return Object.assign(form, this.read(Reflect.get(this.#definitions, name)))
-  }
+  return read
 }
 
 function unknownType(type: unknown): never {

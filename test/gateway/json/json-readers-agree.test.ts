@@ -1,11 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { CatalogError } from '../../../src/catalog-api/catalog-error.ts'
-import {
-  JsonTransformer,
-  type MemberInterest,
-  type OpenMember,
-} from '../../../src/gateway/json/json-transformer.ts'
+import { JsonTransformer } from '../../../src/gateway/json/json-transformer.ts'
 import {
   splitIntoBytes,
   jsonObjects,
@@ -122,51 +118,6 @@ it('any byte of a document may be changed', () => {
       expect(readings, `${byte} at ${at}`).toEqual([expected, expected])
     }
   }
-})
-
-/** The object without the members to remove, at any depth. */
-function without(value: Json | object, names: ReadonlySet<string>): unknown {
-  if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return value.map((item: Json) => without(item, names))
-  return asMap(
-    Object.fromEntries(
-      Object.entries(value)
-        .filter(([name]) => !names.has(name))
-        .map(([name, item]) => [name, without(item as Json, names)]),
-    ),
-  )
-}
-
-it('a removed member is absent, and all others are unchanged', () => {
-  const names = new Set(['id', 'identity', 'a', ''])
-  const watcher = {
-    visitMember: ({ name }: OpenMember): MemberInterest => (names.has(name) ? 'removal' : 'members'),
-  }
-  let removed = 0
-  fc.assert(
-    fc.property(jsonObjects, (document) => {
-      if (obviously(document.bytes) === 'refused') return
-      const inChunks = [[document.bytes], splitIntoChunks(document), splitIntoBytes(document.bytes)].map(
-        (chunks) => {
-          const text = new JsonTransformer(watcher, 0)
-          const out = chunks.flatMap((chunk) => {
-            text.push(chunk)
-            return text.takeReady()
-          })
-          text.end()
-          return Buffer.concat([...out, ...text.takeRest()]).toString()
-        },
-      )
-      const [whole = ''] = inChunks
-      if (whole.length < document.bytes.length) removed += 1
-      expect(without(JSON.parse(whole) as Json, new Set())).toEqual(
-        without(JSON.parse(document.bytes.toString()) as Json, names),
-      )
-      expect(inChunks).toEqual([whole, whole, whole])
-    }),
-    { numRuns },
-  )
-  expect(removed).toBeGreaterThan(numRuns / 10)
 })
 
 it('does not return the last chunk before the end of the text', () => {
