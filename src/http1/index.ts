@@ -29,6 +29,6 @@ export {
   type RequestErrorReason,
 } from './server/request-error.ts'
 export { createParsedRequestHead, type RequestHead } from './server/request-head.ts'
-export { RequestQueue, type RequestScheduler } from './server/request-queue.ts'
+export { RequestQueue } from './server/request-queue.ts'
 export { ServerConnection } from './server/server-connection.ts'
 export type { RequestBodyOptions } from './server/timed-reader.ts'

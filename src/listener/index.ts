@@ -3,4 +3,4 @@
  */
 export type { ConnectionErrorReason } from './connection-set.ts'
 export { shutDownGracefully } from './graceful-shutdown.ts'
-export { createListener, type ListenerOptions } from './listener.ts'
+export { createListener, type Listener, type ListenerOptions } from './listener.ts'

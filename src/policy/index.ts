@@ -126,7 +126,6 @@ export {
 } from './source/policy-folder.ts'
 export {
   combineSources,
-  type OpenDocumentSource,
   type PolicySource,
   type PolicySources,
   watchFolders,

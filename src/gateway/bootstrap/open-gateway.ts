@@ -27,7 +27,7 @@ import { cacheRoutes, createRouteFinder } from '../stages/match.ts'
 import { createSettingsVocabulary } from '../../policy/index.ts'
 import { openIdentity } from './open-identity.ts'
 import { openLimits } from './open-limits.ts'
-import type { Observability, Bootstrap } from './open-observability.ts'
+import type { Bootstrap } from './open-observability.ts'
 import { openPolicies } from './open-policies.ts'
 import { type AuditLog, openAuditLog, openSinks, type Retention } from '../../audit/index.ts'
 import { type Upstreams, readUpstreamOptions, createUpstreams } from '../upstream/upstreams.ts'
@@ -55,7 +55,7 @@ export type OpenedGateway = Awaited<ReturnType<typeof openGateway>>
  * of the catalog API; `staticKey` is the development key, in memory only.
  */
 export async function openGateway(
-  observability: Observability,
+  observability: Bootstrap,
   scheme: Scheme,
   basePath: string,
   staticKey?: StaticKey,

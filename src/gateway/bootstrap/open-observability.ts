@@ -1,16 +1,12 @@
 import { areTracesDisabled, type GatewaySettings, listUnreadVariables } from '../../config/index.ts'
-import { type ClosingStack, createFileFollower, type FileFollower } from '../../lib/index.ts'
-import { openOutbound, type Outbound } from '../../outbound/index.ts'
+import { type ClosingStack, createFileFollower } from '../../lib/index.ts'
+import { openOutbound } from '../../outbound/index.ts'
 import {
   createMetrics,
   createReloadObserver,
   createSpanObserver,
-  type GatewayLog,
-  type Logger,
-  type Metrics,
   openLog,
   type SpanBounds,
-  type Traces,
   openTraces,
 } from '../../observability/index.ts'
 import { version } from '../../version.ts'
@@ -33,28 +29,15 @@ export interface GatewayTuning {
   readonly spans?: Partial<SpanBounds> | undefined
 }
 
-export interface Bootstrap {
-  readonly settings: GatewaySettings
-  readonly tuning: GatewayTuning
-  readonly closers: ClosingStack
-  readonly metrics: Metrics
-  readonly log: Logger
-  readonly files: FileFollower
-  readonly outbound: Outbound
-}
-
-/** The log, metrics and traces of a gateway. */
-export interface Observability extends Bootstrap {
-  readonly gatewayLog: GatewayLog
-  readonly traces: Traces | undefined
-}
+/** What everything else of a gateway is opened with. */
+export type Bootstrap = Awaited<ReturnType<typeof openObservability>>
 
 /** Opens the log, the metrics and, if configured, the traces. */
 export async function openObservability(
   settings: GatewaySettings,
   closers: ClosingStack,
   tuning: GatewayTuning = {},
-): Promise<Observability> {
+) {
   const metrics = createMetrics(version, settings.metrics)
   const gatewayLog = openLog(settings.log, (lines) => metrics.log_lines_dropped_total.inc(lines))
   closers.push(() => gatewayLog.close())
@@ -67,10 +50,10 @@ export async function openObservability(
   const unread = settings.traces ? listUnreadVariables(process.env) : []
   if (unread.length > 0) log.warn({ variables: unread }, 'variables of OpenTelemetry without effect')
   const { traces: setting } = settings
-  let traces: Traces | undefined
-  if (setting !== undefined && !areTracesDisabled(process.env)) {
-    traces = await openTraces(setting, version, observer, outbound, tuning.spans)
-  }
+  const traces =
+    setting && !areTracesDisabled(process.env)
+      ? await openTraces(setting, version, observer, outbound, tuning.spans)
+      : undefined
   closers.push(() => traces?.close())
   return { settings, tuning, closers, metrics, log, files, outbound, gatewayLog, traces }
 }

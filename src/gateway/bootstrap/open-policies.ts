@@ -15,17 +15,11 @@ import {
 import type { Bootstrap } from './open-observability.ts'
 import type { PolicyResources } from './open-policy-resources.ts'
 
-/** The policies of a gateway. */
-export interface OpenedPolicies extends PolicySource {
-  /** Describes what keeps changes of resources from being seen, in words for an operator; undefined if nothing does. */
-  findProblem(): string | undefined
-}
-
 /**
  * Opens the policies of all sources, and watches them. Throws PolicyError if any cannot be loaded at the start; a later
  * change that cannot be loaded changes nothing.
  */
-export async function openPolicies(bootstrap: Bootstrap, audit: AuditLog): Promise<OpenedPolicies> {
+export async function openPolicies(bootstrap: Bootstrap, audit: AuditLog) {
   const { settings, closers, log } = bootstrap
   const vocabulary = createSettingsVocabulary(settings)
   // A folder that cannot be read is an error of its policies.
@@ -38,7 +32,9 @@ export async function openPolicies(bootstrap: Bootstrap, audit: AuditLog): Promi
   const resources = kubernetes && opener?.openPolicyResources(kubernetes, vocabulary, bootstrap)
   const policies = await openSources(bootstrap, vocabulary, resources, audit)
   closers.push(() => policies.close())
-  return { ...policies, findProblem: () => resources?.findProblem() }
+  /** Describes what keeps changes of resources from being seen, in words for an operator; undefined if nothing does. */
+  const findProblem = (): string | undefined => resources?.findProblem()
+  return { ...policies, findProblem }
 }
 
 async function openSources(

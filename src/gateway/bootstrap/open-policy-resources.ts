@@ -3,26 +3,20 @@ import { createKubernetesClient, inCluster } from '../../kubernetes/index.ts'
 import {
   createStatusWriter,
   fileOfResource,
-  type OpenDocumentSource,
   type PolicyVocabulary,
   type ResourceResult,
   watchKubernetesPolicies,
 } from '../../policy/index.ts'
 import type { Bootstrap } from './open-observability.ts'
 
-/** The policies in Kubernetes of a gateway. */
-export interface PolicyResources {
-  readonly open: OpenDocumentSource
-  /** Describes which Kubernetes namespaces are not connected; undefined if all are. */
-  findProblem(): string | undefined
-}
+export type PolicyResources = ReturnType<typeof openPolicyResources>
 
-/** Sends nothing before `open`. */
+/** Opens the policies in Kubernetes of a gateway. Sends nothing before `open`. */
 export function openPolicyResources(
   { namespaces }: PolicyKubernetesSettings,
   vocabulary: PolicyVocabulary,
   { closers, metrics, log, tuning }: Pick<Bootstrap, 'closers' | 'metrics' | 'log' | 'tuning'>,
-): PolicyResources {
+) {
   const client = createKubernetesClient(tuning.apiServer ?? inCluster)
   closers.push(() => client.close())
   const names = namespaces.map(({ name }) => name)
@@ -64,7 +58,8 @@ export function openPolicyResources(
   })
   return {
     open,
-    findProblem: () =>
+    /** Describes which Kubernetes namespaces are not connected; undefined if all are. */
+    findProblem: (): string | undefined =>
       errors.size === 0
         ? undefined
         : `the last policies stay in force; not connected: ${names.filter((name) => errors.has(name)).join(', ')}`,

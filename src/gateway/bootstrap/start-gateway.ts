@@ -10,7 +10,12 @@ import {
   readServerCertificates,
   reloadFiles,
 } from '../../lib/index.ts'
-import { createListener, type ListenerOptions, shutDownGracefully } from '../../listener/index.ts'
+import {
+  createListener,
+  type Listener,
+  type ListenerOptions,
+  shutDownGracefully,
+} from '../../listener/index.ts'
 import { clientBounds, maxHeadBytes, type ClientBounds } from '../bounds.ts'
 import { createRequestErrorResponse } from '../error-response.ts'
 import type { PassThroughServer } from '../pass-through/pass-through-server.ts'
@@ -55,14 +60,14 @@ export async function startGateway({ settings, staticKey, tuning }: GatewayOptio
   const closers = new ClosingStack()
   try {
     const observability = await openObservability(settings, closers, tuning)
-    const { listen } = settings
+    const { listen, timeouts } = settings
+    const { basePath = '', host, port } = listen
     const scheme = listen.tls === undefined ? 'http' : 'https'
-    const { basePath = '' } = listen
     const gateway = await openGateway(observability, scheme, basePath, staticKey)
     const tls =
       listen.tls &&
       (await openCertificates(listen.tls, observability.files, (context) => {
-        server.setCertificates(context)
+        listener.setCertificates(context)
         passThrough?.setCertificates(context)
         exportCertificate(observability.metrics, context.cert)
       }))
@@ -81,20 +86,30 @@ export async function startGateway({ settings, staticKey, tuning }: GatewayOptio
         tls,
       )
     }
-    const server = createServer(gateway, settings, bounds, tls)
-    const checks = [{ name: 'gateway', findProblem: server.findProblem }, ...gateway.checks]
+    const listener = openListener(gateway, settings, bounds, tls)
+    let problem: string | undefined = 'the gateway is starting'
+    const checks = [{ name: 'gateway', findProblem: () => problem }, ...gateway.checks]
     let url: string | undefined
     const shown = gateway.console && { ...gateway.console, checks, url: () => url }
     const adminUrl = await openAdmin(observability, checks, shown, () => {
       isReadinessAsked = true
     })
-    closers.push(() => {
+    closers.push(async () => {
+      problem = 'the gateway is shutting down'
       // Something decides by the readiness where to send requests, and needs time to notice.
       const delayMs = isReadinessAsked ? bounds.drainDelayMs : 0
-      return Promise.all([server.close(delayMs), passThrough?.close(delayMs)])
+      const served = shutDownGracefully({
+        server: listener,
+        drainDelayMs: listener.isListening ? delayMs : 0,
+        graceMs: timeouts.drainTimeoutMs,
+        isProcessing: gateway.handler.isProcessing,
+        abort: () => gateway.pipeline.upstreams.close(),
+        onGraceExpired: gateway.observer.requestsAborted,
+      })
+      await Promise.all([served, passThrough?.close(delayMs)])
     })
-    const { host, port } = listen
-    url = `${scheme}://${formatAuthority(host, await server.listen(host, port))}${basePath}`
+    url = `${scheme}://${formatAuthority(host, await listener.listen({ host, port }))}${basePath}`
+    problem = undefined
     const passThroughUrl = await passThrough?.listen()
     return { url, adminUrl, passThroughUrl, reload: reloadFiles, close: () => closers.close() }
   } catch (error) {
@@ -103,59 +118,29 @@ export async function startGateway({ settings, staticKey, tuning }: GatewayOptio
   }
 }
 
-/** Creates the listener, not yet listening. Bytes that are not a request get a catalog error. */
-function createServer(
-  { handler, observer, limiting, pipeline }: OpenedGateway,
+function openListener(
+  { handler, observer, limiting }: OpenedGateway,
   { listen, limits, timeouts }: GatewaySettings,
   bounds: ClientBounds,
   tls: ListenerOptions['tls'],
-) {
-  const listener = createListener(
-    {
-      maxHeadBytes,
-      maxConnections: limiting.maxConnections,
-      maxConnectionsPerAddress: limits.maxConnectionsPerAddress,
-      timeouts: { ...timeouts, ...bounds },
-      scheduler: limiting.requestQueue,
-      tls,
-      proxies: {
-        isTrusted: createAddressMatcher(listen.trustedProxies),
-        usesProxyProtocol: listen.clientAddressFrom === 'proxy-protocol',
-      },
-    },
-    {
-      onRequest: handler.onRequest,
-      onConnectionError: observer.connectionRejected,
-      errorResponse: createRequestErrorResponse,
-    },
-  )
-  let problem: string | undefined = 'the gateway is starting'
-  return {
-    setCertificates: (context: SecureContextOptions): void => listener.setCertificates(context),
-    /** Why no requests should be sent to this server: it does not listen yet, or is about to stop. */
-    findProblem: () => problem,
-    /** Resolves with the port when requests are accepted. */
-    async listen(host: string, port: number): Promise<number> {
-      const bound = await listener.listen({ host, port })
-      problem = undefined
-      return bound
-    },
-    /**
-     * After the delay, stops accepting requests, drains active ones, and aborts those that exceed the grace period.
-     * Resolves when no request is active downstream or upstream.
-     */
-    async close(drainDelayMs: number): Promise<void> {
-      problem = 'the gateway is shutting down'
-      await shutDownGracefully({
-        server: listener,
-        drainDelayMs: listener.isListening ? drainDelayMs : 0,
-        graceMs: timeouts.drainTimeoutMs,
-        isProcessing: handler.isProcessing,
-        abort: () => pipeline.upstreams.close(),
-        onGraceExpired: observer.requestsAborted,
-      })
+): Listener {
+  const options = {
+    maxHeadBytes,
+    maxConnections: limiting.maxConnections,
+    maxConnectionsPerAddress: limits.maxConnectionsPerAddress,
+    timeouts: { ...timeouts, ...bounds },
+    scheduler: limiting.requestQueue,
+    tls,
+    proxies: {
+      isTrusted: createAddressMatcher(listen.trustedProxies),
+      usesProxyProtocol: listen.clientAddressFrom === 'proxy-protocol',
     },
   }
+  return createListener(options, {
+    onRequest: handler.onRequest,
+    onConnectionError: observer.connectionRejected,
+    errorResponse: createRequestErrorResponse,
+  })
 }
 
 /**

@@ -17,7 +17,7 @@ import {
 } from '../../catalog-api/index.ts'
 import type { CheckDecision, Payload } from '../body/checked-body.ts'
 import { restateHead } from '../body/restate-facts.ts'
-import { advance, type Authenticated, type Matched } from '../context.ts'
+import { advance, type Authenticated } from '../context.ts'
 import type { SealedIds } from '../sealed-tokens.ts'
 import { restrictRequest, tryRestriction, type TriedRestriction } from '../restrictions/restrict-request.ts'
 import { assertCircuitClosed } from '../upstream/call-upstream.ts'
@@ -147,9 +147,7 @@ function findSoleUpstream(
     assertSeparable(id, upstream.separators)
   }
   assertMountsUntouched(route, request.permit.decisions, upstreams)
-  assertOperationServed(request, upstream)
-  assertParametersAllowed(route, upstream)
-  assertMembersAllowed(route, request.body.allowedMembers, upstream)
+  assertAccepted(request, route, upstream)
   const isAsMatched = upstream === request.routeUpstream && route === request.route
   return {
     upstream,
@@ -191,32 +189,22 @@ function assertMountsUntouched(
   }
 }
 
-function assertParametersAllowed(
+/** Checked late, so that only callers that may use the operation learn what which upstream accepts. */
+function assertAccepted(
+  { head, body }: Permitted,
   { operation, extraParameters }: RouteMatch,
-  { allowedQueryParameters }: Upstream,
+  upstream: Upstream,
 ): void {
+  if (isExtraOperation(operation) && !upstream.extraOperations.has(operation.name))
+    throw unknownOperationError(head.target.replace(/\/?(?:\?.*)?$/, ''))
   for (const name of extraParameters?.keys() ?? [])
-    if (!allowedQueryParameters.has(name)) throw unknownParameterError(name, operation)
-}
-
-/** The body of a batch was read with the members of the upstream of the root. */
-function assertMembersAllowed(
-  { operation }: RouteMatch,
-  allowedMembers: ReadonlySet<string>,
-  { allowedMembers: allowed }: Upstream,
-): void {
-  for (const path of allowedMembers) {
-    if (allowed[operation.name]?.includes(path) === true) continue
+    if (!upstream.allowedQueryParameters.has(name)) throw unknownParameterError(name, operation)
+  // The body of a batch was read with the members of the upstream of the root.
+  for (const path of body.allowedMembers) {
+    if (upstream.allowedMembers[operation.name]?.includes(path) === true) continue
     throw refusal(
       'unknown_member',
       `${operation.name} has no member ${quoteForMessage(path)} in its body; omit it`,
     )
   }
-}
-
-/** Checked late, so that only callers that may use the operation learn which upstream has it. */
-function assertOperationServed({ head, route }: Matched, { extraOperations }: Upstream): void {
-  const { operation } = route
-  if (isExtraOperation(operation) && !extraOperations.has(operation.name))
-    throw unknownOperationError(head.target.replace(/\/?(?:\?.*)?$/, ''))
 }

@@ -70,11 +70,7 @@ export async function readRedisAccess(
 }
 
 /** A connection to the server; unusable after the first failure. */
-export interface BucketStore {
-  /** Resolves with the milliseconds until each bucket is full. */
-  charge(charges: readonly Charge[]): Promise<readonly number[]>
-  close(): void
-}
+export type BucketStore = Awaited<ReturnType<typeof openBucketStore>>
 
 /**
  * Reads the files of the settings. Does not reconnect: `onLost` reports a lost connection. Rejects if the server cannot
@@ -85,7 +81,7 @@ export async function openBucketStore(
   outbound: Outbound,
   onLost: () => void,
   signal: AbortSignal,
-): Promise<BucketStore> {
+) {
   const { createClient } = await importRedisClient()
   const client = createClient({
     ...(await readRedisAccess(settings, outbound)),
@@ -113,7 +109,8 @@ export async function openBucketStore(
     throw error
   }
   return {
-    async charge(charges) {
+    /** Resolves with the milliseconds until each bucket is full. */
+    async charge(charges: readonly Charge[]): Promise<readonly number[]> {
       const keys = charges.map(({ key }) => key)
       const parameters = { keys, arguments: charges.map(({ ms }) => String(ms)) }
       const response = await client.evalSha(chargeScriptHash, parameters).catch((error: unknown) => {
@@ -123,7 +120,7 @@ export async function openBucketStore(
       })
       return parseFillTimes(response, charges.length)
     },
-    close: () => client.destroy(),
+    close: (): void => client.destroy(),
   }
 }
 

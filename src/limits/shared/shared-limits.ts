@@ -4,7 +4,7 @@ import type { SharedLimitsSettings } from '../../config/index.ts'
 import { Backoff, withTimeout } from '../../lib/index.ts'
 import type { Outbound } from '../../outbound/index.ts'
 import { type BucketStore, openBucketStore, readRedisAccess } from './bucket-store.ts'
-import { type BucketFactory, type Charge, TokenBuckets } from '../token-buckets.ts'
+import { type BucketSettings, type Charge, TokenBuckets } from '../token-buckets.ts'
 
 /** Receives sync events. Must not throw. */
 export interface SyncObserver {
@@ -13,14 +13,7 @@ export interface SyncObserver {
   failed(error: unknown): void
 }
 
-export interface SharedLimits {
-  /** Must not be called after `start`. */
-  readonly createBuckets: BucketFactory
-  /** Starts sharing. Resolves when it is known whether the server is reachable. Never rejects. */
-  start(): Promise<void>
-  /** Never rejects. */
-  close(): Promise<void>
-}
+export type SharedLimits = Awaited<ReturnType<typeof openSharedLimits>>
 
 /** Batching period of charges: other gateways see them at most this much later, plus the network latency. */
 const batchMs = 20
@@ -40,7 +33,7 @@ export async function openSharedLimits(
   outbound: Outbound,
   observer: SyncObserver,
   timeoutMs = 500,
-): Promise<SharedLimits> {
+) {
   await readRedisAccess(settings, outbound)
   const shared: { readonly buckets: TokenBuckets; readonly storeKey: (key: string) => string }[] = []
   const closing = new AbortController()
@@ -48,18 +41,21 @@ export async function openSharedLimits(
   let isSynced = false
   let running: Promise<void> | undefined
   return {
-    createBuckets(limit, bucketSettings) {
+    /** Must not be called after `start`. */
+    createBuckets(limit: string, bucketSettings: BucketSettings): TokenBuckets {
       const { perSecond, burst } = bucketSettings
       const buckets = new TokenBuckets(bucketSettings, () => isSynced)
       // Settings are part of the key, so that gateways with old and new settings can run concurrently.
       shared.push({ buckets, storeKey: (key) => formatKey(limit, perSecond, burst, key) })
       return buckets
     },
+    /** Starts sharing. Resolves when it is known whether the server is reachable. Never rejects. */
     start: () =>
-      new Promise((onAttempt) => {
+      new Promise<void>((onAttempt) => {
         running = run(onAttempt)
       }),
-    async close() {
+    /** Never rejects. */
+    async close(): Promise<void> {
       closing.abort()
       await running
     },

@@ -6,27 +6,14 @@ import { openLineWriter } from './line-writer.ts'
 
 export type { Logger }
 
-export interface GatewayLog {
-  readonly logger: Logger
-  /** Faster than the logger. `members` are JSON, each preceded by a comma. `message` must not need escaping. */
-  write(level: 'info' | 'warn' | 'error', members: string, message: string): void
-  /** Resolves when every line is written. Later lines are written when the process exits normally. */
-  close(): Promise<void>
-}
+export type GatewayLog = ReturnType<typeof openLog>
 
 /**
  * Writes lines to standard error within a second, or on exit: JSON, or on a terminal lines for a person. If the reader is
  * blocked, lines are dropped rather than awaited.
  */
-export function openLog({ level }: LogSettings, onLost: (lines: number) => void): GatewayLog {
+export function openLog({ level }: LogSettings, onLost: (lines: number) => void) {
   const options = { level, base: null, timestamp: () => `,"time":"${currentTimestamp()}"` }
-  if (level === 'silent') {
-    return {
-      logger: pino(options, { write: () => undefined }),
-      write: () => undefined,
-      close: () => Promise.resolve(),
-    }
-  }
   const lines = openLineWriter(process.stderr.fd, { onLost })
   const writeLine = process.stderr.isTTY
     ? (line: string) => lines.write(formatTextLine(line))
@@ -34,12 +21,14 @@ export function openLog({ level }: LogSettings, onLost: (lines: number) => void)
   const logger = pino(options, { write: writeLine })
   return {
     logger,
-    write(lineLevel, members, message) {
+    /** Faster than the logger. `members` are JSON, each preceded by a comma. `message` must not need escaping. */
+    write(lineLevel: 'info' | 'warn' | 'error', members: string, message: string): void {
       if (!logger.isLevelEnabled(lineLevel)) return
       const level = logger.levels.values[lineLevel]
       writeLine(`{"level":${level},"time":"${currentTimestamp()}"${members},"msg":"${message}"}\n`)
     },
-    close: () => lines.close(),
+    /** Resolves when every line is written. Later lines are written when the process exits normally. */
+    close: (): Promise<void> => lines.close(),
   }
 }
 

@@ -1,12 +1,7 @@
 import { write, writeSync } from 'node:fs'
 import { hasErrorCode } from '../../lib/index.ts'
 
-export interface LineWriter {
-  /** Never blocks and never throws. */
-  write(line: string): void
-  /** Resolves when all earlier lines are written or lost: those that cannot be written within two seconds are. */
-  close(): Promise<void>
-}
+export type LineWriter = ReturnType<typeof openLineWriter>
 
 export interface LineWriterOptions {
   /** Reports the number of lost lines: the buffer was full, or the write failed. */
@@ -30,7 +25,7 @@ const maxCloseMs = 2_000
  * A blocked reader costs memory and then lines, but never time. (With the destination of pino, a failing descriptor, as
  * on a full disk, ends the process or keeps it from ending.)
  */
-export function openLineWriter(descriptor: number, options: LineWriterOptions): LineWriter {
+export function openLineWriter(descriptor: number, options: LineWriterOptions) {
   const { onLost, flushDelayMs = defaultFlushDelayMs, maxPendingChars = defaultMaxPendingChars } = options
   // One string: joining many at the end takes twice as long.
   let pending = ''
@@ -78,7 +73,8 @@ export function openLineWriter(descriptor: number, options: LineWriterOptions): 
   }
 
   return {
-    write(line) {
+    /** Never blocks and never throws. */
+    write(line: string): void {
       if (pending.length + line.length > maxPendingChars) {
         onLost(1)
         return
@@ -87,7 +83,8 @@ export function openLineWriter(descriptor: number, options: LineWriterOptions): 
       lines += 1
       scheduleFlush()
     },
-    async close() {
+    /** Resolves when all earlier lines are written or lost: those that cannot be written within two seconds are. */
+    async close(): Promise<void> {
       deadline = performance.now() + maxCloseMs
       await drain()
       process.off('exit', writePendingOnExit)
