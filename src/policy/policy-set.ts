@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { getNamespaceDepth, type Identifier, type Permission } from '../catalog-api/index.ts'
+import { getNamespaceDepth, type Permission } from '../catalog-api/index.ts'
 import { runAtOnce, type Steps } from '../lib/index.ts'
 import type { AuthorizationRequest, ConditionInput } from './conditions/authorization-request.ts'
 import { CompiledRule, type ReportConditionFailure } from './engine/compiled-rule.ts'
@@ -132,12 +132,6 @@ export function* compileSteps(
     return createEvaluation(request, subjects.find(principal), position)
   }
 
-  /** Starts an analysis. */
-  function startAnalysis({ permission, position, caller, input, conditions }: Question): Evaluation {
-    const numbers = subjects.findWhole(caller)
-    return createEvaluation({ ...input, permission }, numbers, tree.locate(position), conditions, caller)
-  }
-
   /** Decides from a namespace up, by default from that of the object. What is not known counts against the caller. */
   function decideIn(evaluation: Evaluation, start?: PolicyNode): Decision {
     const rule = evaluate(evaluation, start)
@@ -154,72 +148,69 @@ export function* compileSteps(
     return resultKind(rule, evaluation) === 'open' ? undefined : (rule?.decision ?? noRule)
   }
 
-  function evaluateQuestion(question: Question, visit?: Visit): Result {
-    const evaluation = startAnalysis(question)
-    if (visit !== undefined) visitSteps(evaluation, visit)
-    const deciding = evaluate(evaluation)
-    const by = deciding ?? evaluation.openAllow
-    return { kind: resultKind(deciding, evaluation), by: by && describeRule(by, question.permission) }
-  }
-
-  function decideBeneath(request: AuthorizationRequest): Decision {
-    const own = decide(request)
-    if (!own.allowed) return own
-    const depth = request.id.length
-    const node = tree.nearestNode(request.id)
-    // If the namespace has no node, no policy covers anything beneath it.
-    const beneath = node.depth === depth ? tree.nodes.slice(node.index, node.subtreeEnd) : []
-    const tagged = beneath.flatMap(({ tags, tables }) => [tags, ...(tables?.values() ?? [])])
-    const combinations = new Map([node.tags, ...tagged].map((tags) => [formatTags(tags), tags]))
-    for (const tags of combinations.values()) {
-      const position = { node, depth, table: undefined, tags }
-      const caller = subjects.find(request.principal)
-      const evaluation = createEvaluation({ ...request, id: undefined }, caller, position)
-      const allBeneath = decideIn(evaluation)
-      if (!allBeneath.allowed) return allBeneath
-      const denied = findDeepestDeny(beneath, evaluation)
-      if (denied !== undefined) return denied.decision
-      if (beneath.some((one) => one.stopsInheritance && !decideIn(evaluation, one).allowed)) return noRule
-    }
-    return own
-  }
-
   /** By the order of the rules, and the table if its columns are declared. */
   const combinedRestrictions = new LRUCache<string, ReturnType<typeof combineRestrictions>>({
     max: maxCombinedRestrictions,
   })
 
-  function findRestriction(request: AuthorizationRequest): CallerRestriction | undefined {
-    if (!hasRestrictions) return undefined
-    const evaluation = startEvaluation(request)
-    const found = listRestrictions(evaluation)
-    if (found.length === 0) return undefined
-    const { position } = evaluation
-    const rules = found.map(({ compiled }) => compiled.order).join()
-    const key = `${rules} ${position.tags.columns.size === 0 ? '' : position.table}`
-    let combined = combinedRestrictions.get(key)
-    if (combined === undefined) {
-      combined = combineRestrictions(found.map((one) => nameRestriction(one, position.tags)))
-      combinedRestrictions.set(key, combined)
-    }
-    return combined(request.principal)
-  }
-
-  return Object.freeze({
+  const set: PolicySet = {
     revision,
     documents,
-    evaluate: evaluateQuestion,
-    findDocument: (name: string) => byName.get(name),
-    findTags: (position: ObjectPosition) => tree.findTags(position),
-    listTaggedTables: (namespace: Identifier) => tree.listTaggedTables(namespace),
-    documentsAbove: (namespace: Identifier) => tree.documentsAbove(namespace),
+    evaluate({ permission, position, caller, input, conditions }, visit) {
+      const about = { ...input, permission }
+      const numbers = subjects.findWhole(caller)
+      const evaluation = createEvaluation(about, numbers, tree.locate(position), conditions, caller)
+      if (visit !== undefined) visitSteps(evaluation, visit)
+      const deciding = evaluate(evaluation)
+      const by = deciding ?? evaluation.openAllow
+      return { kind: resultKind(deciding, evaluation), by: by && describeRule(by, permission) }
+    },
+    findDocument: (name) => byName.get(name),
+    findTags: (position) => tree.findTags(position),
+    listTaggedTables: (namespace) => tree.listTaggedTables(namespace),
+    documentsAbove: (namespace) => tree.documentsAbove(namespace),
     decide,
     decidePartially,
-    couldBeAllowed: (request: AuthorizationRequest) => decidePartially(request)?.allowed !== false,
-    decideBeneath,
+    couldBeAllowed: (request) => decidePartially(request)?.allowed !== false,
+    decideBeneath(request) {
+      const own = decide(request)
+      if (!own.allowed) return own
+      const depth = request.id.length
+      const node = tree.nearestNode(request.id)
+      // If the namespace has no node, no policy covers anything beneath it.
+      const beneath = node.depth === depth ? tree.nodes.slice(node.index, node.subtreeEnd) : []
+      const tagged = beneath.flatMap(({ tags, tables }) => [tags, ...(tables?.values() ?? [])])
+      const combinations = new Map([node.tags, ...tagged].map((tags) => [formatTags(tags), tags]))
+      for (const tags of combinations.values()) {
+        const position = { node, depth, table: undefined, tags }
+        const caller = subjects.find(request.principal)
+        const evaluation = createEvaluation({ ...request, id: undefined }, caller, position)
+        const allBeneath = decideIn(evaluation)
+        if (!allBeneath.allowed) return allBeneath
+        const denied = findDeepestDeny(beneath, evaluation)
+        if (denied !== undefined) return denied.decision
+        if (beneath.some((one) => one.stopsInheritance && !decideIn(evaluation, one).allowed)) return noRule
+      }
+      return own
+    },
     ...createVisibility(tree, subjects),
-    findRestriction,
-  })
+    findRestriction(request) {
+      if (!hasRestrictions) return undefined
+      const evaluation = startEvaluation(request)
+      const found = listRestrictions(evaluation)
+      if (found.length === 0) return undefined
+      const { position } = evaluation
+      const rules = found.map(({ compiled }) => compiled.order).join()
+      const key = `${rules} ${position.tags.columns.size === 0 ? '' : position.table}`
+      let combined = combinedRestrictions.get(key)
+      if (combined === undefined) {
+        combined = combineRestrictions(found.map((one) => nameRestriction(one, position.tags)))
+        combinedRestrictions.set(key, combined)
+      }
+      return combined(request.principal)
+    },
+  }
+  return Object.freeze(set)
 }
 
 /** Returns the rule of the nodes that denies the permission: the deepest one, and among these the first. */

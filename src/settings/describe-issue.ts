@@ -167,7 +167,8 @@ function describeUrl(value: unknown): string {
   return `expected a URL with its scheme, such as "https://${example}"`
 }
 
-function getValue(content: unknown, path: Path): unknown {
+/** Returns what is at a path; undefined if nothing is. */
+export function getValue(content: unknown, path: readonly (string | number)[]): unknown {
   let value = content
   for (const key of path) {
     if (typeof value !== 'object' || value === null) return undefined

@@ -2,7 +2,7 @@
  * How settings are read: from YAML and the environment by a schema, with every mistake at once (`SettingsError`), and what
  * earlier builds had.
  */
-export { describeIssue } from './describe-issue.ts'
+export { describeIssue, getValue } from './describe-issue.ts'
 export {
   isLoopback,
   isSameListenAddress,

@@ -1,6 +1,12 @@
 import { isMap, isScalar, isSeq, type Pair, type ParsedNode, type Scalar, type YAMLMap } from 'yaml'
 import type { z } from 'zod'
-import { explainRemovedField, listMembers, type SchemaNode, toSchemaNode } from '../../settings/index.ts'
+import {
+  explainRemovedField,
+  getValue,
+  listMembers,
+  type SchemaNode,
+  toSchemaNode,
+} from '../../settings/index.ts'
 import { getMembers, suggestSimilar } from '../../lib/index.ts'
 import { describeOtherVariables, fillText, findInTemplate, type PolicyInstance } from './for-each.ts'
 import { descriptionAnnotation, resourceApiVersion } from './policy-document.ts'
@@ -29,46 +35,39 @@ const unreadable = Symbol('unreadable')
 /** Fields of a document whose texts are those of the whole policy, not of one value of `forEach`. */
 const wholeFields: readonly unknown[] = ['metadata', 'forEach']
 
-/** A YAML file. */
-export interface YamlFile {
+/** A document of a YAML file. */
+export interface WrittenDocument {
+  /** Of the file. */
   readonly text: string
   readonly locate: Locate
+  readonly root: ParsedNode
+  /** Its value fills all texts. */
+  readonly instance: PolicyInstance | undefined
   /** The fields of a document, for suggestions. */
   readonly fields: readonly string[]
+  readonly report: ReportProblem
 }
 
 /**
- * Reads the parts of a document, in which each text is filled with the value of `forEach`. What it reports names the part
- * and has its position in the file. Aliases are not followed, and keys that are equal as text, such as `1` and `"1"`, are
- * errors: one of their values would have no effect.
+ * Reads the parts of a document. What it reports names the part and has its position in the file. Aliases are not followed,
+ * and keys that are equal as text, such as `1` and `"1"`, are errors: one of their values would have no effect.
  */
 export class DocumentReader {
   /** The whole document. */
   readonly value: unknown
+  private readonly document: WrittenDocument
   private readonly pairs = new Map<YAMLMap.Parsed, ReadonlyMap<string, Entry>>()
-  private readonly file: YamlFile
-  private readonly root: ParsedNode
-  private readonly instance: PolicyInstance | undefined
-  private readonly reportAt: ReportProblem
 
-  constructor(
-    file: YamlFile,
-    root: ParsedNode,
-    instance: PolicyInstance | undefined,
-    reportAt: ReportProblem,
-  ) {
-    this.file = file
-    this.root = root
-    this.instance = instance
-    this.reportAt = reportAt
-    this.value = this.convert(root, [], instance)
+  constructor(document: WrittenDocument) {
+    this.document = document
+    this.value = this.convert(document.root, [], document.instance)
   }
 
   private convert(node: ParsedNode, path: Path, instance: PolicyInstance | undefined): unknown {
     if (isScalar(node)) return this.fill(node.value, node.range[0], instance)
     if (isSeq(node)) return node.items.map((item, index) => this.convert(item, [...path, index], instance))
     if (!isMap(node)) {
-      this.reportAt(node.range[0], `${formatPath(path)} is an alias; aliases are not supported`)
+      this.document.report(node.range[0], `${formatPath(path)} is an alias; aliases are not supported`)
       return unreadable
     }
     const pairs = new Map<string, Entry>()
@@ -76,14 +75,14 @@ export class DocumentReader {
     for (const pair of node.items) {
       const [offset] = pair.key.range
       const written = String(isScalar(pair.key) ? pair.key.value : pair.key)
-      const own = node === this.root && wholeFields.includes(written) ? undefined : instance
+      const own = node === this.document.root && wholeFields.includes(written) ? undefined : instance
       const filled = this.fill(written, offset, own)
       const key = typeof filled === 'string' ? filled : written
-      if (pairs.has(key)) this.reportAt(offset, `duplicate key ${JSON.stringify(key)}`)
+      if (pairs.has(key)) this.document.report(offset, `duplicate key ${JSON.stringify(key)}`)
       pairs.set(key, pair)
       const value = pair.value && this.convert(pair.value, [...path, key], own)
       // The schemas do not see it.
-      if (key === '__proto__') this.reportAt(offset, 'the key "__proto__" is not supported')
+      if (key === '__proto__') this.document.report(offset, 'the key "__proto__" is not supported')
       else members[key] = value
     }
     this.pairs.set(node, pairs)
@@ -93,29 +92,23 @@ export class DocumentReader {
   private fill(value: unknown, offset: number, instance: PolicyInstance | undefined): unknown {
     if (typeof value !== 'string' || instance === undefined || !value.includes('{')) return value
     const problems = describeOtherVariables(value, instance.variable)
-    for (const problem of problems) this.reportAt(offset, problem)
+    for (const problem of problems) this.document.report(offset, problem)
     return problems.length > 0 ? unreadable : fillText(value, instance)
   }
 
   /** Returns a part as written. */
   get(path: Path): unknown {
-    return path.reduce<unknown>(
-      (parent, key) =>
-        typeof parent === 'object' && parent !== null && Object.hasOwn(parent, key)
-          ? Reflect.get(parent, key)
-          : undefined,
-      this.value,
-    )
+    return getValue(this.value, path)
   }
 
   /** Returns the position of a part, or that of a place in it. */
   position(path: Path, place?: ProblemPlace): Position {
-    return this.file.locate(this.findOffset(path, place))
+    return this.document.locate(this.findOffset(path, place))
   }
 
   /** `problem` continues the name of the part. */
   report(path: Path, problem: string, place?: ProblemPlace): void {
-    this.reportAt(this.findOffset(path, place), (formatPath(path) || 'the document') + problem)
+    this.document.report(this.findOffset(path, place), (formatPath(path) || 'the document') + problem)
   }
 
   /** Reports every mistake in a part, according to the schema. Each mistaken member of it is replaced: by undefined by default. */
@@ -143,8 +136,11 @@ export class DocumentReader {
     if (issue.code === 'unrecognized_keys') {
       for (const key of issue.keys) {
         const unknown = [...path, key]
-        const suggestion = suggestField(key, unknown, listKnown(), this.file.fields)
-        this.reportAt(this.findOffset(path, { key }), `unknown field "${formatPath(unknown)}"${suggestion}`)
+        const suggestion = suggestField(key, unknown, listKnown(), this.document.fields)
+        this.document.report(
+          this.findOffset(path, { key }),
+          `unknown field "${formatPath(unknown)}"${suggestion}`,
+        )
       }
       return
     }
@@ -162,8 +158,8 @@ export class DocumentReader {
    * value.
    */
   private find(path: Path): { readonly node: ParsedNode | null | undefined; readonly offset: number } {
-    let node: ParsedNode | null | undefined = this.root
-    let [offset] = this.root.range
+    let node: ParsedNode | null | undefined = this.document.root
+    let [offset] = this.document.root.range
     for (const key of path) {
       const pair: Entry | undefined = this.findPair(node, key)
       const value: ParsedNode | null | undefined = isSeq(node) ? node.items[Number(key)] : pair?.value
@@ -191,20 +187,20 @@ export class DocumentReader {
    * of `forEach`; both are scanned in parallel, skipping characters that are only in the file.
    */
   private findCharacter({ value, range: [start, end] }: Scalar.Parsed, indexInValue: number): number {
-    const { instance, file } = this
+    const { instance, text } = this.document
     const template = String(value)
     const index = instance === undefined ? indexInValue : findInTemplate(template, instance, indexInValue)
-    const first = file.text.charAt(start)
+    const first = text.charAt(start)
     // Plain scalars cannot start with these characters.
     let next = start + (/["']/.test(first) ? 1 : 0)
-    if (/[|>]/.test(first)) next = file.text.indexOf('\n', start) + 1 || start
+    if (/[|>]/.test(first)) next = text.indexOf('\n', start) + 1 || start
     let offset = next
     for (let position = 0; position <= index && position < template.length; position++) {
       const character = template[position]
       // A single line break in the file is folded to a space in the text.
       const isFound = (found: string | undefined): boolean =>
         found === character || (character === ' ' && found === '\n')
-      for (offset = next; offset < end && !isFound(file.text[offset]); offset++);
+      for (offset = next; offset < end && !isFound(text[offset]); offset++);
       next = offset + 1
     }
     return Math.min(index < template.length ? offset : next, Math.max(start, end - 1))

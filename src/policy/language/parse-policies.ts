@@ -1,7 +1,7 @@
 import type { ParsedNode } from 'yaml'
 import { getMembers, isObject, type Steps } from '../../lib/index.ts'
 import type { DecisionTest } from '../testing/decision-test.ts'
-import { DocumentReader, type YamlFile } from './document-reader.ts'
+import { DocumentReader, type WrittenDocument } from './document-reader.ts'
 import {
   formatPlaceholder,
   isVariableName,
@@ -75,7 +75,7 @@ export function* parsePolicySteps(
 }
 
 /** A file that is parsed, with what was found in it. */
-interface ParsedFile extends YamlFile {
+interface ParsedFile extends Pick<WrittenDocument, 'text' | 'locate' | 'fields'> {
   readonly file: string
   readonly vocabulary: PolicyVocabulary
   readonly schemas: PolicySchemas
@@ -95,9 +95,8 @@ interface Problem {
  */
 function* readWhole(parsed: ParsedFile, root: ParsedNode): Steps<readonly Problem[]> {
   const problems: Problem[] = []
-  const reader = new DocumentReader(parsed, root, undefined, (offset, message) =>
-    problems.push({ offset, message }),
-  )
+  const report: ReportProblem = (offset, message) => problems.push({ offset, message })
+  const reader = new DocumentReader({ ...parsed, root, instance: undefined, report })
   // Of texts, which are read again for each value.
   const ofTexts = problems.splice(0)
   const isTable = getMembers(reader.value)['kind'] === 'DecisionTable'
@@ -112,10 +111,8 @@ function* readWhole(parsed: ParsedFile, root: ParsedNode): Steps<readonly Proble
   const documents = instances.map((instance) => ({ name: nameDocument('', instance), instance }))
   const ofValues: (Problem & { readonly policy: string })[] = []
   for (const { name, instance } of documents) {
-    const filled = new DocumentReader(parsed, root, instance, (offset, message) =>
-      ofValues.push({ offset, message, policy: name }),
-    )
-    yield* readDocument(parsed, filled, instance)
+    const report: ReportProblem = (offset, message) => ofValues.push({ offset, message, policy: name })
+    yield* readDocument(parsed, new DocumentReader({ ...parsed, root, instance, report }), instance)
   }
   return [...problems, ...mergeByPolicy(ofValues, documents, ({ offset }) => String(offset))]
 }

@@ -4,6 +4,7 @@ import type { WrittenRestriction } from '../restrictions/restriction.ts'
 import type { DeclaredTags } from '../tags/object-tags.ts'
 import type { Coverage } from './policy-vocabulary.ts'
 import type { PolicyInstance } from './for-each.ts'
+import type { Position } from './read-yaml.ts'
 
 /** API version of policies in files. */
 export const fileApiVersion = 'catalog-gateway/v1'
@@ -38,8 +39,8 @@ export interface Subjects extends NamedSubjects {
   readonly except: NamedSubjects | undefined
 }
 
-/** A rule as written, with groups of operations expanded, and with what a deny covers besides. */
-export interface PolicyRule extends Coverage {
+/** A rule as written, at its position, with groups of operations expanded, and with what a deny covers besides. */
+export interface PolicyRule extends Coverage, Position {
   readonly id: string
   readonly effect: 'allow' | 'deny'
   readonly subjects: Subjects
@@ -55,24 +56,18 @@ export interface PolicyRule extends Coverage {
   readonly message?: string | undefined
   /** What a restriction leaves of the tables. */
   readonly restriction?: WrittenRestriction
-  /** First line of the rule, from 1. */
-  readonly line: number
-  /** From 1. */
-  readonly column: number
 }
 
-/** A finding of a check that is intended. */
-export interface AcceptedFinding {
+/** A finding of a check that is intended, at the position of the comment that accepts it. */
+export interface AcceptedFinding extends Position {
   readonly check: string
   readonly reason: string
   /** The line of the rule, or of the document, that the finding is about. */
   readonly about: number
-  /** Where it is accepted. */
-  readonly line: number
-  readonly column: number
 }
 
-export interface PolicyDocument {
+/** A policy, or that for one value of its `forEach`, at the position of its name. */
+export interface PolicyDocument extends Position {
   /** Unique: that of the policy, and with `forEach` the value, as in `teams[crm]`. */
   readonly name: string
   /** The value of `forEach` that this document is for; undefined for a policy without. */
@@ -84,10 +79,7 @@ export interface PolicyDocument {
   readonly inherit: boolean
   /** Permissions that policies of namespaces beneath cannot allow. */
   readonly final: ReadonlySet<Permission>
-  /**
-   * Status of denials here and beneath: 403 reports them, 404 conceals that the object exists; undefined to use that of the
-   * namespaces above.
-   */
+  /** Status of denials here and beneath; 404 conceals that the object exists. Undefined to use that of the namespaces above. */
   readonly onDeny: 403 | 404 | undefined
   /** Whom to ask for access, in one line; undefined to name that of the namespaces above. */
   readonly contact: string | undefined
@@ -99,6 +91,4 @@ export interface PolicyDocument {
   readonly rules: readonly PolicyRule[]
   /** Relative to the policy folder. */
   readonly file: string
-  readonly line: number
-  readonly column: number
 }

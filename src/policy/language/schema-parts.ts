@@ -184,13 +184,12 @@ export function createNameSchemas(vocabulary: PolicyVocabulary) {
     namespace: path(filled.meta({ pattern: '^[^*]+$' }), (name) =>
       name.includes('*') ? ` contains "*"; ${exactNamespaces}` : describePlaceholder(name),
     ),
-    tables: fullListOf(
-      (pattern) =>
-        pattern.includes('**')
-          ? ' contains "**"; omit "tables" for everything beneath the namespace'
-          : (describeAnchors(pattern) ?? describeTable(pattern)),
-      '[orders, "evt_*"]',
-    ),
+    tables: fullListOf((pattern) => {
+      if (pattern.includes('**')) return ' contains "**"; omit "tables" for everything beneath the namespace'
+      // Names may contain most characters of regular expressions, which `policy lint` reports; "^…$" is never a name.
+      const anchored = /^\^.*\$$/.test(pattern) ? describeRegularExpression(pattern) : undefined
+      return anchored === undefined ? describeTable(pattern) : `: ${anchored}`
+    }, '[orders, "evt_*"]'),
     describeTable,
     operations: fullList(
       checked(text, (name) =>
@@ -209,12 +208,6 @@ export function createNameSchemas(vocabulary: PolicyVocabulary) {
       '[read, InsertIntoTable]',
     ),
   }
-}
-
-/** Names may contain most characters of regular expressions, which `policy lint` reports; "^…$" is never a name. */
-function describeAnchors(pattern: string): string | undefined {
-  const problem = /^\^.*\$$/.test(pattern) ? describeRegularExpression(pattern) : undefined
-  return problem === undefined ? undefined : `: ${problem}`
 }
 
 /** Returns why no object has the name. */
