@@ -69,13 +69,13 @@ function readReference(reference: unknown): Identifier | undefined {
 }
 
 /**
- * Finds the id in a declared member of the body of an extra operation; undefined if the body does not have it. Throws
+ * Finds the id in a declared member of the body of an extra operation; none if the body does not have it. Throws
  * InvalidInput (400) for a value that is no id.
  */
-export function findIdMember(members: JsonObject, name: string): Identifier | undefined {
+export function findIdMember(members: JsonObject, name: string): readonly Identifier[] {
   const value = getMember(members, name)
-  if (value === undefined) return undefined
-  if (isListOfStrings(value) && value.length > 0) return assertIdentifier(value)
+  if (value === undefined) return []
+  if (isListOfStrings(value) && value.length > 0) return [assertIdentifier(value)]
   throw refusal(
     'invalid_body',
     `${quoteForMessage(name)} in the body is ${describeJsonValue(value)}; expected the id of an object, a list of strings`,

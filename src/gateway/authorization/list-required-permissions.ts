@@ -7,23 +7,19 @@ import {
   getOperation,
   getRequirements,
   type Identifier,
-  type ObjectKind,
   type Operation,
   refusal,
   type Requirement,
   type RequirementCondition,
-  type RequirementTarget,
   type RouteMatch,
   type StatedFacts,
 } from '../../catalog-api/index.ts'
 import {
   type KnownFacts,
   listDestinations,
-  noFacts,
   objectKindOfPermission,
   operationFactsOf,
   requirementFacts,
-  unknownFacts,
 } from '../../policy/index.ts'
 import {
   listBatchPermissions,
@@ -178,7 +174,16 @@ function listRouteAndBodyPermissions(
     if (when !== undefined && !applies(when, route, facts, body)) continue
     // Without credentials that it asks for, the request is refused.
     if (isWithheld && permissions.some((one) => one.permission === permission && one.id === id)) continue
-    addPermissions(permissions, requirement, route, facts, body)
+    const requiredFacts = requirementFacts(requirement, operation, id, facts)
+    const isByColumns = when !== undefined && 'columns' in when
+    const requiredBy = isByColumns
+      ? `columns of type ${body?.references?.join(', ')}`
+      : requirement.requiredBy
+    for (const target of listTargets(requirement, route, facts, body)) {
+      permissions.push({ permission, facts: requiredFacts, requiredBy, ...target })
+      // An extra operation may respond with the credentials of any object that it names.
+      if (isExtra(requirement)) permissions.push(...listWithheldPermissions(operation, target, {}))
+    }
   }
   return permissions
 }
@@ -199,64 +204,37 @@ function applies(
   return hasMemberAtAnyDepth(body.members, when.member)
 }
 
-/** Adds the permission on each object that the requirement concerns. */
-function addPermissions(
-  permissions: RequiredPermission[],
-  requirement: Requirement,
-  { operation, id }: RouteMatch,
-  facts: KnownFacts,
-  body: RequestBody | undefined,
-): void {
-  const { permission, on } = requirement
-  const requiredBy = describeReason(requirement, body)
-  const add = (kind: ObjectKind, object: Identifier, more?: Partial<RequiredPermission>): void => {
-    const permissionFacts = requirementFacts(requirement, operation, id, facts)
-    permissions.push({ permission, kind, id: object, facts: permissionFacts, requiredBy, ...more })
-  }
-  if (on === 'itself') {
-    add(operation.object, id, requirement.isWithheld ? { fallback: 'withheld' } : undefined)
-  } else if (on === 'beneath') {
-    add(operation.object, id, { includesSubtree: true })
-  } else if (on === 'root') {
-    add('none', root)
-  } else if (on === 'source branch') {
-    if (!facts.pendingFacts?.has('sourceBranch')) add(operation.object, id)
-  } else if (on === 'destination') {
-    const { newNamespace, newName = '' } = facts.stated
-    for (const destination of listDestinations(id, newNamespace, newName))
-      add(operation.object, assertIdentifier(destination))
-  } else if (body !== undefined) {
-    for (const one of listReferencePermissions(requirement, on, operation, body.members))
-      permissions.push(one)
-  }
-}
-
-/** Names the types of the columns that require it. */
-function describeReason({ when, requiredBy }: Requirement, body: RequestBody | undefined): string {
-  const isByColumns = when !== undefined && 'columns' in when
-  return isByColumns ? `columns of type ${body?.references?.join(', ')}` : requiredBy
-}
-
 const root: Identifier = []
 
-function* listReferencePermissions(
-  { permission, requiredBy, unresolved }: Requirement,
-  on: Extract<RequirementTarget, object>,
-  operation: Operation,
-  members: JsonObject,
-): Generator<RequiredPermission, void, void> {
-  const kind = objectKindOfPermission(permission)
-  if ('idMember' in on) {
-    const id = findIdMember(members, on.idMember)
-    if (id === undefined) return
-    yield { permission, kind, id, facts: unknownFacts, requiredBy }
-    yield* listWithheldPermissions(operation, { kind, id }, {})
-    return
-  }
-  for (const id of findReferencedIds(members, on)) {
-    if (id !== undefined) yield { permission, kind, id, facts: noFacts, requiredBy }
-    else if (unresolved !== undefined)
-      yield { permission: unresolved, kind: 'none', id: root, facts: noFacts, requiredBy }
+/** Whether the requirement concerns an object that a declared member of an extra operation names. */
+function isExtra({ on }: Requirement): boolean {
+  return typeof on === 'object' && 'idMember' in on
+}
+
+/** Lists the objects that the requirement concerns, with what is special about the permission on each. */
+function* listTargets(
+  { permission, on, isWithheld, unresolved }: Requirement,
+  { operation, id }: RouteMatch,
+  { stated, pendingFacts }: KnownFacts,
+  body: RequestBody | undefined,
+): Generator<Pick<RequiredPermission, 'kind' | 'id'> & Partial<RequiredPermission>, void, void> {
+  const { object } = operation
+  if (on === 'itself') yield { kind: object, id, ...(isWithheld && { fallback: 'withheld' }) }
+  else if (on === 'beneath') yield { kind: object, id, includesSubtree: true }
+  else if (on === 'root') yield { kind: 'none', id: root }
+  else if (on === 'source branch') {
+    if (!pendingFacts?.has('sourceBranch')) yield { kind: object, id }
+  } else if (on === 'destination') {
+    for (const destination of listDestinations(id, stated.newNamespace, stated.newName ?? ''))
+      yield { kind: object, id: assertIdentifier(destination) }
+  } else if (body !== undefined) {
+    const kind = objectKindOfPermission(permission)
+    const named =
+      'idMember' in on ? findIdMember(body.members, on.idMember) : findReferencedIds(body.members, on)
+    for (const one of named) {
+      if (one !== undefined) yield { kind, id: one }
+      else if (unresolved !== undefined) yield { permission: unresolved, kind: 'none', id: root }
+    }
   }
 }
 
