@@ -90,7 +90,7 @@ function toResult(
   const visible =
     permission.fallback === 'visibility-decides' ? findByVisibility(policies, request, decision) : undefined
   if (visible !== undefined) return visible
-  throw createDeniedError(permission, decision, request, policies)
+  throw new DeniedError(permission, decision, request, policies)
 }
 
 export function createAuthorizationRequest(
@@ -104,7 +104,7 @@ type Denial = Extract<Decision, { allowed: false }>
 
 /**
  * A refusal by the policies. The response is 403, or the same 404 as for a missing object if the caller may not know
- * that the object exists; it never depends on whether the object exists. A caller without credentials gets 401 instead
+ * that the object exists, as the policies of the object say; it never depends on whether the object exists. A caller without credentials gets 401 instead
  * of 403 (RFC 9110, section 15.5.2). Only a 403 says as whom the caller came, why, and whom to ask.
  * The log and the audit record contain the actual reason.
  */
@@ -117,15 +117,17 @@ export class DeniedError extends CatalogError {
   constructor(
     permission: RequiredPermission,
     decision: Denial,
-    { method, name }: Pick<Principal, 'method' | 'name'>,
-    concealing: CatalogError | undefined,
-    hints: readonly string[],
+    request: AuthorizationRequest,
+    policies: PolicySet,
   ) {
     const needs = describePermission(permission)
     const denialMessage = `you are not allowed ${needs}`
     const { reason } = decision
+    const { method, name } = request.principal
+    const concealing = createConcealingError(permission, request, policies)
     if (concealing !== undefined) super(concealing.kind, concealing.message, { reason })
     else if (method !== 'anonymous') {
+      const hints = listHints(permission, request, decision, policies)
       const detail = [`authenticated as ${name}`, ...hints].join('; ')
       super('PermissionDenied', denialMessage, { reason, detail })
     } else {
@@ -136,18 +138,6 @@ export class DeniedError extends CatalogError {
     this.requiredPermission = permission
     this.needs = needs
   }
-}
-
-/** Creates the error for a denied permission, concealed as the policies of the object say. */
-function createDeniedError(
-  permission: RequiredPermission,
-  decision: Denial,
-  request: AuthorizationRequest,
-  policies: PolicySet,
-): DeniedError {
-  const concealing = createConcealingError(permission, request, policies)
-  const hints = concealing === undefined ? listHints(permission, request, decision, policies) : []
-  return new DeniedError(permission, decision, request.principal, concealing, hints)
 }
 
 function listHints(

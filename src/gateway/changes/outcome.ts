@@ -1,7 +1,6 @@
 import {
   type AuditedObject,
   type CreatedVersion,
-  type Details,
   getBranch,
   type IntentEntry,
   listKeys,
@@ -134,11 +133,6 @@ function getUploadFacts({ payload }: SentChange): OutcomeEntry['upload'] {
   return payload.form === 'none' ? undefined : payload.meter?.getFacts()
 }
 
-interface ChangedBranch {
-  readonly id: CreatedVersion['id']
-  readonly details?: Details | undefined
-}
-
 type ChangeFacts = Pick<IntentEntry, 'operation' | 'id' | 'objects' | 'details' | 'effect'>
 
 const maxTextLength = 1024
@@ -175,24 +169,25 @@ function readEntryResult(
 }
 
 /** Parses a version of the interface: a number or an object. Undefined for anything else. */
-function readCreatedVersion({ id, details }: ChangedBranch, value: unknown): CreatedVersion | undefined {
-  const version = typeof value === 'number' ? value : getMember(value, 'version')
-  if (typeof version !== 'number' || !Number.isSafeInteger(version)) return undefined
-  const branch = getBranch(details)
-  const manifestPath = readText(getMember(value, 'manifest_path'))
-  const manifestSize = getMember(value, 'manifest_size')
-  const eTag = readText(getMember(value, 'e_tag'))
-  const metadataKeys = listKeys(getMember(value, 'metadata'))
+function readCreatedVersion(
+  { id, details }: Pick<AuditedObject, 'id' | 'details'>,
+  value: unknown,
+): CreatedVersion | undefined {
+  const version = readInteger(typeof value === 'number' ? value : getMember(value, 'version'))
+  if (version === undefined) return undefined
   return {
     id,
-    branch,
+    branch: getBranch(details),
     version,
-    manifestPath,
-    manifestSize:
-      typeof manifestSize === 'number' && Number.isSafeInteger(manifestSize) ? manifestSize : undefined,
-    eTag,
-    metadataKeys,
+    manifestPath: readText(getMember(value, 'manifest_path')),
+    manifestSize: readInteger(getMember(value, 'manifest_size')),
+    eTag: readText(getMember(value, 'e_tag')),
+    metadataKeys: listKeys(getMember(value, 'metadata')),
   }
+}
+
+function readInteger(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isSafeInteger(value) ? value : undefined
 }
 
 function readText(value: unknown): string | undefined {
@@ -216,7 +211,11 @@ export async function fetchVersion(
   const { id, branch, version } = query
   const lookup: OwnRequest = { operation: ownOperations.describeVersion, id, body: { id, branch, version } }
   const { status, body } = await client.readJson(lookup, signal)
-  if (status === 200) return { found: readVersion(query, body) }
+  if (status === 200) {
+    const found = readCreatedVersion({ id, details: { branch } }, getMember(body, 'version'))
+    if (found === undefined) throw new Error('the response of the upstream has no version')
+    return { found }
+  }
   const code = getMember(body, 'code')
   if (status === 404 && code === errorCodes.TableVersionNotFound.code) return { found: 'no version' }
   if (status === 404 && code === errorCodes.TableBranchNotFound.code)
@@ -228,10 +227,4 @@ export async function fetchVersion(
     return { found: 'nothing', missingObject: 'the table' }
   }
   throw new Error(`the upstream returned status ${status}`)
-}
-
-function readVersion({ id, branch }: VersionQuery, body: unknown) {
-  const made = readCreatedVersion({ id, details: { branch } }, getMember(body, 'version'))
-  if (made === undefined) throw new Error('the response of the upstream has no version')
-  return made
 }

@@ -86,20 +86,17 @@ export function createUpstream(options: UpstreamOptions, report?: ReportHealth) 
     /** Returns the headers of every request, such as the credential of the gateway and the database: names and values in turn. */
     getOwnHeaders: createOwnHeaders(options),
     /** Headers of callers that are forwarded, besides those of `dialects`. */
-    allowedRequestHeaders: addNames(allowedRequestHeaders, options.allowedRequestHeaders),
+    allowedRequestHeaders: new Set([...allowedRequestHeaders, ...options.allowedRequestHeaders]),
     /** Headers of responses that are forwarded to callers. */
-    allowedResponseHeaders: addNames(allowedResponseHeaders, options.allowedResponseHeaders),
+    allowedResponseHeaders: new Set([...allowedResponseHeaders, ...options.allowedResponseHeaders]),
     /** Query parameters of callers that are forwarded, besides those of the catalog API. */
-    allowedQueryParameters: addNames([], options.allowedQueryParameters),
+    allowedQueryParameters: new Set(options.allowedQueryParameters),
     /** Paths of members of JSON bodies that it receives besides those of the catalog API, by operation. */
     allowedMembers,
     /** Returns the form of the JSON bodies that it receives. */
     getRequestForm: createRequestForms(allowedMembers),
     /** Names of its operations that the catalog API does not have. */
-    extraOperations: addNames(
-      [],
-      options.extraOperations.map((operation) => operation.name),
-    ),
+    extraOperations: new Set(options.extraOperations.map((operation) => operation.name)),
     bounds,
     /** Every request holds a slot, so there are no more connections than slots. */
     client,
@@ -120,10 +117,6 @@ export function createUpstream(options: UpstreamOptions, report?: ReportHealth) 
       client.close()
     },
   }
-}
-
-function addNames(names: Iterable<string>, further: readonly string[]): ReadonlySet<string> {
-  return new Set([...names, ...further])
 }
 
 /** Maximum burst of retries after an idle period. */
