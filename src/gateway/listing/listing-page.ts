@@ -79,48 +79,44 @@ export async function readListingPage(sources: readonly ListingSource[], request
   const cursors = sources
     .filter(({ name }) => starts === undefined || starts.has(name))
     .map((source) => new Cursor(source, starts?.get(source.name) ?? {}, request))
-  const failures = new Map<string, CatalogError>()
   const readsAllowed = maxReads + cursors.length
   const ids: Identifier[] = []
   let characters = 0
   let reads = 0
-  const endPage = (hasMore: boolean) => {
-    const remaining = cursors.flatMap(({ source, at }) =>
-      at === undefined ? [] : [[source.name, at] as const],
-    )
-    const next: ListingPosition | undefined = hasMore ? { startAfter, sources: remaining } : undefined
-    return { ids, position: next, failures }
-  }
   /** Takes ids until a source page ends, the page is full, or no id is left. */
-  function* fill(): Steps<'spent' | 'full' | 'over'> {
+  function* fill(): Steps<void> {
     for (;;) {
       for (const cursor of cursors) yield* cursor.findNext()
-      if (cursors.some((cursor) => cursor.needsRead())) return 'spent'
       const first = findEarliest(cursors)
       const next = first?.head
-      if (first === undefined || next === undefined) return 'over'
-      if (ids.length >= limit || characters >= maxPageCharacters) return 'full'
+      const isFull = ids.length >= limit || characters >= maxPageCharacters
+      if (cursors.some(({ needsRead }) => needsRead) || first === undefined || next === undefined || isFull)
+        return
       ids.push(next)
       for (const part of next) characters += part.length
       first.take()
     }
   }
   for (;;) {
-    const state = await runInSlices(fill())
-    if (state === 'full') return endPage(true)
-    if (state === 'over') {
-      const isFailure = failures.size > 0 && failures.size === cursors.length
-      if (isFailure && ids.length === 0) throw request.createError(failures)
-      return endPage(false)
-    }
-    const spent = cursors.filter((cursor) => cursor.needsRead())
-    if (reads + spent.length > readsAllowed) return endPage(true)
+    await runInSlices(fill())
+    const spent = cursors.filter(({ needsRead }) => needsRead)
+    if (spent.length === 0 || reads + spent.length > readsAllowed) break
     // One more than needed shows whether there is more. If that was not enough, many names are hidden.
     const size = reads === 0 ? Math.min(maxReadSize, Math.max(minReadSize, limit + 1)) : maxReadSize
     reads += spent.length
     await Promise.all(spent.map((cursor) => cursor.readPage(size)))
-    for (const { source, failure } of spent) if (failure !== undefined) failures.set(source.name, failure)
   }
+  const failures: SourceFailures = new Map(
+    cursors.flatMap(({ source, failure }) => (failure === undefined ? [] : [[source.name, failure]])),
+  )
+  const isFailed = failures.size > 0 && failures.size === cursors.length
+  if (isFailed && ids.length === 0) throw request.createError(failures)
+  const hasMore = cursors.some(({ head, needsRead }) => head !== undefined || needsRead)
+  const remaining = cursors.flatMap(({ source, at }) =>
+    at === undefined ? [] : [[source.name, at] as const],
+  )
+  const next: ListingPosition | undefined = hasMore ? { startAfter, sources: remaining } : undefined
+  return { ids, position: next, failures }
 }
 
 /** The order of listings: name by name from the root, by UTF-8 bytes. */
@@ -171,7 +167,7 @@ class Cursor {
   }
 
   /** Whether the next id requires another page. */
-  needsRead(): boolean {
+  get needsRead(): boolean {
     return this.at !== undefined && this.#page === undefined && this.failure === undefined
   }
 
