@@ -65,7 +65,6 @@ export {
   type JsonKind,
   mergeForms,
   noValue,
-  omitMembers,
 } from './json/json-form.ts'
 export {
   getMembers,

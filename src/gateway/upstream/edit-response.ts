@@ -1,5 +1,4 @@
 import {
-  cacheByOperation,
   foldName,
   getResponseForm,
   type Identifier,
@@ -11,14 +10,7 @@ import {
   type StatedFacts,
   uploadIdName,
 } from '../../catalog-api/index.ts'
-import {
-  createObjectForm,
-  getMembers,
-  isListOfStrings,
-  type JsonForm,
-  omitMembers,
-  type Steps,
-} from '../../lib/index.ts'
+import { getMembers, isListOfStrings, type JsonForm, noValue, type Steps } from '../../lib/index.ts'
 import { concatChunks, JsonTransformer, type JsonVisitor } from '../json/json-transformer.ts'
 import type { Principal } from '../../identity/index.ts'
 import type { NamedWork, SealedIds } from '../sealed-tokens.ts'
@@ -29,8 +21,9 @@ import { trimDescription } from '../restrictions/restricted-response.ts'
 interface ResponseEdits {
   /** Whether storage credentials are removed at any depth. Options that only say where the store is remain. */
   readonly withholdsCredentials: boolean
-  /** The members that remain; undefined for all. */
+  /** The members that remain, but those that are omitted at any depth; undefined for all. */
   readonly form: JsonForm | undefined
+  readonly omitted: readonly string[]
   /** Whether the catalog API gives no members to the response: a number, or a text such as a query plan. */
   readonly mayBeText: boolean
   readonly replacedId: ReplacedId | undefined
@@ -97,13 +90,16 @@ function* transformResponse(body: Buffer, visitor: JsonVisitor): Steps<Buffer> {
   }
 }
 
-function createVisitor({ withholdsCredentials, form, replacedId, database }: ResponseEdits): JsonVisitor {
+function createVisitor(edits: ResponseEdits): JsonVisitor {
+  const { withholdsCredentials, form, omitted, replacedId, database } = edits
   const isId = (name: string): boolean =>
     name === replacedId?.member || (database.length > 0 && idMembers.has(name))
   return {
     form,
-    visitMember({ name, depth, form: described }) {
-      if (form !== undefined && described === undefined) return 'removal'
+    visitMember({ name, depth, form: described, object }) {
+      const isDescribed =
+        described !== undefined && !(omitted.includes(name) && object.form.members.has(name))
+      if (form !== undefined && !isDescribed) return 'removal'
       if (withholdsCredentials) {
         if (name === optionsMember) return form === undefined ? 'value' : 'removal'
         if (credentialName.test(foldName(name))) return 'removal'
@@ -239,23 +235,18 @@ function createResponseEdits(request: PermittedRequest, sealedIds: SealedIds): R
   if (operation.response !== 'json' || operation.lists !== undefined) return undefined
   const described = getResponseForm(operation)
   const mayBeText = described?.kinds.has('object') === false
-  const form =
-    withholdsDescription && described !== undefined && !mayBeText ? getUndescribedForm(operation) : undefined
+  // A map is the whole description.
+  const remaining = operation.body === 'map' ? noValue : described
+  const form = withholdsDescription && described !== undefined && !mayBeText ? remaining : undefined
   const replacedId = createIdReplacement(request, sealedIds)
   // The client reads ids as relative to its database.
   const database = returnsId(operation) ? request.database : []
   const isEdited =
     withholdsCredentials || form !== undefined || replacedId !== undefined || database.length > 0
-  return isEdited ? { withholdsCredentials, form, mayBeText, replacedId, database } : undefined
+  return isEdited
+    ? { withholdsCredentials, form, omitted: operation.describes, mayBeText, replacedId, database }
+    : undefined
 }
-
-/** The form of a response to a caller that may not describe the object. */
-const getUndescribedForm = cacheByOperation((operation): JsonForm | undefined => {
-  // The map is the whole response.
-  if (operation.body === 'map') return createObjectForm(new Map())
-  const described = getResponseForm(operation)
-  return described && omitMembers(described, operation.describes)
-})
 
 /**
  * A caller sees one id of a job: the one that it sent, or that of the response to the request which started the job,

@@ -47,27 +47,6 @@ export function createObjectForm(members: ReadonlyMap<string, JsonForm>): JsonFo
   return { kinds: new Set<JsonKind>(['object']), members, others: undefined, items: undefined }
 }
 
-/** Creates the form without the members of these names at any depth, as far as objects and lists are nested. */
-export function omitMembers(form: JsonForm, names: readonly string[]): JsonForm {
-  if (names.length === 0) return form
-  const known = new Map<JsonForm, FormUnderConstruction>()
-  const omitFrom = (one: JsonForm): JsonForm => {
-    const before = known.get(one)
-    if (before !== undefined) return before
-    const copy: FormUnderConstruction = { ...one }
-    known.set(one, copy)
-    copy.members = new Map(
-      [...one.members]
-        .filter(([name]) => !names.includes(name))
-        .map(([name, member]) => [name, omitFrom(member)]),
-    )
-    copy.others = one.others && omitFrom(one.others)
-    copy.items = one.items && omitFrom(one.items)
-    return copy
-  }
-  return omitFrom(form)
-}
-
 /** Whether every value that has one of the kinds of the form is valid, so that nothing within needs to be read. */
 export function isOpen(form: JsonForm): boolean {
   return form === anyValue || !(form.kinds.has('object') || form.kinds.has('list'))

@@ -6,6 +6,7 @@ import { expectLinearCost } from '../../support/cost-growth.ts'
 const withheld = {
   withholdsCredentials: true,
   form: undefined,
+  omitted: [],
   mayBeText: false,
   replacedId: undefined,
   database: [],

@@ -15,6 +15,7 @@ function withhold(names: readonly string[]): string[] {
   const edits = {
     withholdsCredentials: true,
     form: undefined,
+    omitted: [],
     mayBeText: false,
     replacedId: undefined,
     database: [],
