@@ -13,6 +13,7 @@ import type { NamedWork } from '../sealed-tokens.ts'
 import type { JsonObject } from '../facts/stated-facts.ts'
 import { listDetailMembers, isFilterMember } from '../facts/change-details.ts'
 import type { Matched } from '../context.ts'
+import type { BodyLimits } from './read-bounded.ts'
 import { checkMember, checkQueryMember, isOverriddenByHeader } from './check-member.ts'
 import { assertKind, BodyMembers, lateMemberError } from './body-members.ts'
 import { parseExactJson } from '../json/exact-json.ts'
@@ -26,31 +27,28 @@ import { checkMetadata, readTexts } from './written-metadata.ts'
 
 export type BodyChecker = ReturnType<typeof createBodyChecker>
 
-interface BodyCheckerOptions {
-  /** Whether all members are retained, because they may affect the decision. */
-  readonly retainsAll: boolean
-  /**
-   * Whether SQL filters are retained for the intent. Only for a body that is checked as a whole: filters can be as
-   * large as the body.
-   */
-  readonly retainsFilters: boolean
-  /** Maximum size of a retained value. */
-  readonly maxValueBytes: number
-  /** Maximum number of members and list items; see JsonTransformer. */
-  readonly maxValues: number
-  readonly maxBatchEntries: number
+export interface JsonBodyOptions {
+  readonly limits: BodyLimits
+  /** Whether the body may affect a decision, so that nothing is forwarded before all of it has been read. */
+  readonly needsWholeBody: boolean
   /** Returns the job of a sealed id. */
   readonly openJob: (jobId: string) => NamedWork | undefined
 }
 
 /**
  * Creates what checks a JSON body chunk by chunk. Members that the operation does not have are refused at every depth,
- * and values of kinds that they cannot have.
+ * and values of kinds that they cannot have. A value that is retained has at most as many bytes as the window.
  */
-export function createBodyChecker(request: Matched, options: BodyCheckerOptions) {
+export function createBodyChecker(
+  request: Matched,
+  { limits, needsWholeBody, openJob }: JsonBodyOptions,
+  window: number,
+  isWhole: boolean,
+) {
   const { operation } = request.route
   const { emptyIsAbsent } = operation
-  const { retainsAll, retainsFilters, maxBatchEntries, openJob } = options
+  // For the intent. Filters can be as large as the body.
+  const retainsFilters = isWhole && operation.effect !== 'read'
   const wanted = listWantedMembers(operation)
   const form = request.routeUpstream.getRequestForm(operation)
   const known = new BodyMembers(operation)
@@ -66,7 +64,7 @@ export function createBodyChecker(request: Matched, options: BodyCheckerOptions)
 
   /** Members that are read as values; the other ones only for the names within them. */
   function isWanted(name: string): boolean {
-    if (retainsAll) return true
+    if (needsWholeBody) return true
     // Restated members are added to it while it is open.
     if (name === 'query') return retainsFilters && wanted.has(name)
     if (isFilterMember(name) && !retainsFilters) return false
@@ -81,6 +79,14 @@ export function createBodyChecker(request: Matched, options: BodyCheckerOptions)
   function replaceJobId(value: unknown): string | undefined {
     job = typeof value === 'string' ? openJob(value) : undefined
     return job && JSON.stringify(job.upstreamId)
+  }
+
+  function assertBatchLength(entries: unknown): void {
+    if (!Array.isArray(entries) || entries.length <= limits.maxBatchEntries) return
+    throw refusal(
+      'batch_too_large',
+      `the batch has more than ${limits.maxBatchEntries} entries; send it in parts`,
+    )
   }
 
   const memberVisitor: JsonVisitor = {
@@ -104,12 +110,7 @@ export function createBodyChecker(request: Matched, options: BodyCheckerOptions)
     visitValue(text, { name, depth }) {
       if (depth > 1) return checkQueryMember(request, name, JSON.parse(text))
       const value: unknown = recordsNumbers(operation, name) ? parseExactJson(text) : JSON.parse(text)
-      if (name === operation.entries?.member && Array.isArray(value) && value.length > maxBatchEntries) {
-        throw refusal(
-          'batch_too_large',
-          `the batch has more than ${maxBatchEntries} entries; send it in parts`,
-        )
-      }
+      if (name === operation.entries?.member) assertBatchLength(value)
       const namesJob = namesJobInBody(operation) && name === 'job_id'
       const replacement = namesJob ? replaceJobId(value) : checkMember(request, name, value)
       addMember(name, replacement === undefined ? value : JSON.parse(replacement))
@@ -120,7 +121,7 @@ export function createBodyChecker(request: Matched, options: BodyCheckerOptions)
   const visitor = operation.body === 'map' ? createMapVisitor(request, form, known, addMember) : memberVisitor
   return {
     /** Rejects JSON that parsers read differently, and each member as soon as it contradicts the route. */
-    json: new JsonTransformer(visitor, options.maxValueBytes, 'object', options.maxValues),
+    json: new JsonTransformer(visitor, window, 'object', limits.maxJsonValues),
     /** Members read so far: all but `identity`, or only those that repeat the route, state facts or are recorded. */
     members: members as JsonObject,
     /** The object `query` of the body, once a member of it has been read. */

@@ -1,8 +1,7 @@
 import { type Operation, quoteForMessage, refusal } from '../../catalog-api/index.ts'
 import type { DownstreamBody, ReceivedHead } from '../downstream.ts'
 import { concatChunks } from '../json/json-transformer.ts'
-import type { NamedWork } from '../sealed-tokens.ts'
-import { createBodyChecker } from './body-checker.ts'
+import { createBodyChecker, type JsonBodyOptions } from './body-checker.ts'
 import { JsonSource, readInSlices } from './body-sources.ts'
 import { type CheckedBody, emptyBody } from './checked-body.ts'
 import {
@@ -16,14 +15,6 @@ import {
 import { restateBody } from './restate-facts.ts'
 import { listWrittenReferences } from './written-metadata.ts'
 
-interface JsonBodyOptions {
-  readonly limits: BodyLimits
-  /** Whether the body may affect a decision, so that nothing is forwarded before all of it has been read. */
-  readonly needsWholeBody: boolean
-  /** Returns the job of a sealed id. */
-  readonly openJob: (jobId: string) => NamedWork | undefined
-}
-
 /** Bytes of a read that are checked before any is sent. Almost all bodies of reads have fewer. */
 const readWindowBytes = 256 * 1024
 
@@ -34,8 +25,9 @@ const readWindowBytes = 256 * 1024
 export async function readJsonBody(
   request: ReadableRequest,
   body: DownstreamBody,
-  { limits, needsWholeBody, openJob }: JsonBodyOptions,
+  options: JsonBodyOptions,
 ): Promise<CheckedBody> {
+  const { limits, needsWholeBody } = options
   const { head, route, runInSlices } = request
   const { operation } = route
   assertJsonHeaders(head)
@@ -50,14 +42,7 @@ export async function readJsonBody(
     bytes: await readWholeBody(request, body, limits, needsWholeBody ? 'maxJsonBytes' : 'maxArrowBytes'),
     isWhole: true,
   }
-  const checker = createBodyChecker(request, {
-    retainsAll: needsWholeBody,
-    retainsFilters: isWhole && operation.effect !== 'read',
-    maxValueBytes: window,
-    maxValues: limits.maxJsonValues,
-    maxBatchEntries: limits.maxBatchEntries,
-    openJob,
-  })
+  const checker = createBodyChecker(request, options, window, isWhole)
   const { json: text, members, allowedMembers } = checker
   await readInSlices(text, bytes, runInSlices)
   const checked = { ...emptyBody, mayState: true, members, allowedMembers, payloadType: 'application/json' }
