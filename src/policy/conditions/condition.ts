@@ -4,7 +4,7 @@ import { getMembers, suggestSimilar } from '../../lib/index.ts'
 import { conditionFacts, type ConditionFact, type ConditionInput } from './authorization-request.ts'
 import { isViolated, type RequirementData } from './commit-requirements.ts'
 import { ConditionError, readLibraryError } from './condition-errors.ts'
-import { allowedFunctions, conditionFunctions, getReplacement, loopFunctions } from './condition-functions.ts'
+import { allowedFunctions, conditionFunctions, loopFunctions } from './condition-functions.ts'
 import { conditionTypes, conditionVariables } from './condition-variables.ts'
 import { pendingFactError } from './fact.ts'
 
@@ -34,8 +34,13 @@ const environment = new Environment({
 })
 for (const [name, type] of Object.entries(conditionTypes)) environment.registerType(name, type)
 for (const [name, { type }] of Object.entries(conditionVariables)) environment.registerVariable(name, type)
-for (const { overloads } of conditionFunctions.values())
-  for (const [signature, call] of Object.entries(overloads)) environment.registerFunction(signature, call)
+/** cel-js lets nobody replace a function, so that one which does has another name. */
+const replacementPrefix = 'strict_'
+for (const { overloads, replaces } of conditionFunctions.values()) {
+  const prefix = replaces === undefined ? '' : replacementPrefix
+  for (const [signature, call] of Object.entries(overloads))
+    environment.registerFunction(signature.replace(/\w+\(/, `${prefix}$&`), call)
+}
 
 /** Many rules have equal conditions. */
 const compiled = new LRUCache<string, Condition | ConditionError>({ max: 1000 })
@@ -131,7 +136,7 @@ export function parseCondition(text: string): ((scope: object) => unknown) & { r
     if (call === undefined) continue
     const replaces = conditionFunctions.get(call.name)?.replaces
     if (replaces === 'all' || (replaces === 'with an argument' && call.args.length > 0))
-      call.node.args[0] = getReplacement(call.name)
+      call.node.args[0] = replacementPrefix + call.name
   }
   return evaluate
 }

@@ -1,6 +1,18 @@
 import { Environment } from '@marcbachmann/cel-js'
 import { parseTimestamp, suggestSimilar, validateTimestamp } from '../../lib/index.ts'
 
+/** A function that is added to CEL, or that replaces one of cel-js. */
+export interface ConditionFunction {
+  /** What is called, by signature. */
+  readonly overloads: Readonly<Record<string, (...args: never[]) => unknown>>
+  /** Of a function of cel-js: the calls that it replaces. */
+  readonly replaces?: 'all' | 'with an argument'
+  /** What its argument is, if that must be a literal: one of the request could make an evaluation fail, or cost much. */
+  readonly takes?: string
+  /** Returns why a literal is invalid as its argument; undefined if it is valid. */
+  readonly validateArgument?: (text: string) => string | undefined
+}
+
 /**
  * Fields of a time, by the name of their function. Each takes a date whose UTC fields are the local time; months, days of
  * the month of `getDayOfMonth`, and days of the year count from 0, as CEL has it.
@@ -26,21 +38,54 @@ const cel = new Environment().registerVariable('seconds', 'int').registerVariabl
 const celTimestamp = cel.parse('timestamp(seconds)')
 const celDuration = cel.parse('duration(text)')
 
-/** Throws for an invalid text. Errors do not contain it: it may come from the request. */
-export function readTimestamp(text: string): Date {
-  if (validateTimestamp(text) !== undefined) throw new Error('invalid timestamp')
-  return new Date(parseTimestamp(text))
+const time = 'google.protobuf.Timestamp'
+
+/**
+ * Functions on times. cel-js reads February 30 as March 2, a time without zone in that of the process, `s` as no seconds,
+ * durations of any length, and the fields of a time in a zone by way of that of the process. Errors do not contain the
+ * argument: it may come from the request.
+ */
+export const timeFunctions: Readonly<Record<string, ConditionFunction>> = {
+  timestamp: {
+    overloads: {
+      [`timestamp(string): ${time}`]: (text: string) => {
+        if (validateTimestamp(text) !== undefined) throw new Error('invalid timestamp')
+        return new Date(parseTimestamp(text))
+      },
+      // It throws for a time out of the range of CEL.
+      [`timestamp(int): ${time}`]: (seconds: bigint): unknown => celTimestamp({ seconds }),
+    },
+    replaces: 'all',
+    validateArgument: (text) => describeInvalid('timestamp', text, validateTimestamp(text)),
+  },
+  duration: {
+    overloads: {
+      'duration(string): google.protobuf.Duration': (text: string): unknown => {
+        if (validateDuration(text) !== undefined) throw new Error('invalid duration')
+        return celDuration({ text })
+      },
+    },
+    replaces: 'all',
+    validateArgument: (text) => describeInvalid('duration', text, validateDuration(text)),
+  },
+  ...Object.fromEntries(
+    Object.entries(timeFields).map(([name, read]) => [name, createFieldFunction(name, read)]),
+  ),
 }
 
-/** Throws for a time out of the range of CEL. */
-export function readSeconds(seconds: bigint): unknown {
-  return celTimestamp({ seconds })
+function createFieldFunction(name: string, read: (local: Date) => number): ConditionFunction {
+  const call = (at: Date, zone = 'UTC'): bigint => BigInt(read(toLocalTime(at, zone)))
+  return {
+    overloads: { [`${time}.${name}(): int`]: call, [`${time}.${name}(string): int`]: call },
+    // cel-js is right about the other fields in UTC, and those of durations.
+    replaces: name === 'getDayOfYear' ? 'all' : 'with an argument',
+    takes: 'a time zone as one string literal, or nothing for UTC',
+    validateArgument: validateTimeZone,
+  }
 }
 
-/** Throws as `readTimestamp` does. */
-export function readDuration(text: string): unknown {
-  if (validateDuration(text) !== undefined) throw new Error('invalid duration')
-  return celDuration({ text })
+function describeInvalid(name: string, text: string, problem: string | undefined): string | undefined {
+  return problem && `${JSON.stringify(text)} is not a ${name}: ${problem}`
 }
 
 const durationGrammar = /^[-+]?(?:(?:\d{1,18}(?:\.\d{1,18})?|\.\d{1,18})(?:ns|us|µs|ms|s|m|h))+$/
@@ -48,7 +93,7 @@ const durationGrammar = /^[-+]?(?:(?:\d{1,18}(?:\.\d{1,18})?|\.\d{1,18})(?:ns|us
 const maxDurationMs = 315_576_000_000_000
 
 /** Returns why a text is no duration; undefined if it is one. */
-export function validateDuration(text: string): string | undefined {
+function validateDuration(text: string): string | undefined {
   if (!durationGrammar.test(text)) {
     const days = /^(\d+)d$/.exec(text)?.[1]
     const example = days === undefined ? '"1h30m" or "90s"' : `"${Number(days) * 24}h"; days have no unit`
