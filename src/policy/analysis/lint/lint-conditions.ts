@@ -1,11 +1,15 @@
+import type { ASTNode } from '@marcbachmann/cel-js'
 import { type Permission, permissionNames } from '../../../catalog-api/index.ts'
 import type { OperationFacts } from '../../conditions/authorization-request.ts'
-import { getEvaluator, type Condition } from '../../conditions/condition.ts'
 import {
-  describeConstantParts,
-  describePatternMistakes,
-  maxDays,
-} from '../../conditions/condition-mistakes.ts'
+  childNodes,
+  getEvaluator,
+  listNodes,
+  parseCondition,
+  readCall,
+  readText,
+  type Condition,
+} from '../../conditions/condition.ts'
 import { MissingFactError, unknown } from '../../conditions/fact.ts'
 import {
   constantFacts,
@@ -13,9 +17,11 @@ import {
   factsStatedFor,
   listWords,
 } from '../../conditions/permission-facts.ts'
+import { describeRegularExpression } from '../../conditions/name-pattern.ts'
 import type { LocatedRule } from '../../engine/compiled-rule.ts'
 import { listNamedPermissions, describePermissionSet } from '../../language/policy-vocabulary.ts'
 import type { PolicyRule } from '../../language/policy-document.ts'
+import { describeConstantParts, listTexts, maxDays, yearMs } from './constant-parts.ts'
 import { warn, type Remark } from './finding.ts'
 
 /**
@@ -28,7 +34,7 @@ export function lintConditions({ rule }: LocatedRule): readonly Remark[] {
   const ended = until === undefined ? [] : warn('until', ...describeEnd(until, now))
   if (condition === undefined || condition.requirement !== undefined) return ended
   const named = listNamedPermissions(rule)
-  const constant = describeConstantParts(when, named, now)
+  const parts = [...describeConstantParts(when, named, now), ...describeUnguarded(when)]
   return [
     ...ended,
     ...describeConstant(rule, named, condition),
@@ -37,7 +43,7 @@ export function lintConditions({ rule }: LocatedRule): readonly Remark[] {
       'pattern',
       ...describePatternMistakes(when).map((one) => `has a condition with a mistaken pattern: ${one}`),
     ),
-    ...warn('effect', ...constant.map((part) => `has a condition of which ${part}`)),
+    ...warn('effect', ...parts.map((part) => `has a condition of which ${part}`)),
   ]
 }
 
@@ -116,13 +122,60 @@ function describeDefaults(named: readonly Permission[], condition: Condition): r
   )
 }
 
-const dayMs = 24 * 60 * 60 * 1000
+/** Describes claims that a condition reads without asking first whether the caller has them. */
+function describeUnguarded(condition: string): readonly string[] {
+  const nodes = [...listNodes(parseCondition(condition).ast)]
+  const asked = nodes.flatMap((node) => {
+    const call = readCall(node)
+    return call?.name === 'has' ? call.args : []
+  })
+  const [guarded, read] = [new Set<string>(), new Set<string>()]
+  for (const node of nodes) {
+    if (node.op === 'in' && isClaims(node.args[1]))
+      for (const name of listTexts(node.args[0])) guarded.add(name)
+    if (node.op === '[]' && isClaims(node.args[0])) for (const name of listTexts(node.args[1])) read.add(name)
+    if (node.op === '.' && isClaims(node.args[0])) (asked.includes(node) ? guarded : read).add(node.args[1])
+  }
+  return [...read]
+    .filter((name) => !guarded.has(name))
+    .map(
+      (name) => `fails for callers without the claim "${name}"; begin with has(principal.claims.${name}) &&`,
+    )
+}
+
+function isClaims({ op, args }: ASTNode): boolean {
+  return op === '.' && args[1] === 'claims' && args[0].op === 'id' && args[0].args === 'principal'
+}
+
+const comparisons: readonly string[] = ['==', '!=', 'in']
+const textFunctions: readonly string[] = ['startsWith', 'endsWith', 'contains']
+
+/** Describes texts with `*` where it is an ordinary character, and regular expressions in `like`. */
+function describePatternMistakes(condition: string): readonly string[] {
+  return [...listNodes(parseCondition(condition).ast)].flatMap((node) => {
+    const name = readCall(node)?.name ?? node.op
+    const operands = [...childNodes(node.args)].flatMap((child) => (child.op === 'list' ? child.args : child))
+    const texts = operands.flatMap((operand) => readText(operand) ?? [])
+    if (name === 'like') {
+      const problems = texts.flatMap((text) => describeRegularExpression(text) ?? [])
+      return problems.map((problem) => `in "like", ${problem}`)
+    }
+    if (!comparisons.includes(name) && !textFunctions.includes(name)) return []
+    return texts
+      .filter((text) => text.includes('*'))
+      .map((text) => JSON.stringify(text))
+      .map(
+        (text) =>
+          `"*" in ${text} is an ordinary character for "${name}"; for any characters, write like(${text})`,
+      )
+  })
+}
 
 /** Finds ends in the past, and those that are so far away that nobody will think of them. */
 function describeEnd(until: string, now: number): readonly string[] {
   const end = Date.parse(until)
   if (end <= now) return [`ended at ${until} and allows nothing any more; remove it, or choose another end`]
-  if (end - now <= maxDays * dayMs) return []
+  if (end - now <= yearMs) return []
   return [
     `ends at ${until}, in more than ${maxDays} days; choose an earlier end, or remove "until" if the grant is permanent`,
   ]

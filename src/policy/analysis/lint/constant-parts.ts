@@ -1,14 +1,13 @@
 import { ParseError, type ASTNode } from '@marcbachmann/cel-js'
-import type { Permission } from '../../catalog-api/index.ts'
-import { validateTimestamp } from '../../lib/index.ts'
-import { childNodes, listNodes, parseCondition, readCall, readText } from './condition.ts'
-import { factsStatedFor, listWords } from './permission-facts.ts'
-import { describeRegularExpression } from './name-pattern.ts'
+import type { Permission } from '../../../catalog-api/index.ts'
+import { validateTimestamp } from '../../../lib/index.ts'
+import { childNodes, listNodes, parseCondition, readText } from '../../conditions/condition.ts'
+import { factsStatedFor, listWords } from '../../conditions/permission-facts.ts'
 
 const hourMs = 60 * 60 * 1000
 /** A year: parts on the time are tried throughout it, and a grant that ends later has no end that anybody waits for. */
 export const maxDays = 366
-const yearMs = maxDays * 24 * hourMs
+export const yearMs = maxDays * 24 * hourMs
 const always = 'is always true'
 /** Not a whole hour, so that each hour of the day is tried with all minutes, and each minute with all seconds. */
 const stepMs = hourMs + 1_000
@@ -67,8 +66,7 @@ export function describeConstantParts(
     })
   }
 
-  const { ast } = parseCondition(condition)
-  return [...describe(ast), ...describeUnguarded(ast)]
+  return describe(parseCondition(condition).ast)
 }
 
 /** The text of a part; of a list of values one for each, which may be mistaken alone. */
@@ -128,60 +126,10 @@ function* listContexts(literals: readonly string[]): Generator<ReadonlyMap<strin
 }
 
 /** Lists the literal texts and the names of members. */
-function listTexts(part: ASTNode): readonly string[] {
+export function listTexts(part: ASTNode): readonly string[] {
   return [...listNodes(part)].flatMap((node) => (node.op === '.' ? node.args[1] : (readText(node) ?? [])))
 }
 
 function listVariables(part: ASTNode): readonly string[] {
   return [...listNodes(part)].flatMap(({ op, args }) => (op === 'id' ? args : []))
-}
-
-/** Describes claims that a condition reads without asking first whether the caller has them. */
-function describeUnguarded(condition: ASTNode): readonly string[] {
-  const nodes = [...listNodes(condition)]
-  const asked = nodes.flatMap((node) => {
-    const call = readCall(node)
-    return call?.name === 'has' ? call.args : []
-  })
-  const guarded = nodes.flatMap((node) => {
-    if (node.op === 'in' && isClaims(node.args[1])) return listTexts(node.args[0])
-    return node.op === '.' && isClaims(node.args[0]) && asked.includes(node) ? node.args[1] : []
-  })
-  const read = nodes.flatMap((node) => {
-    if (node.op === '[]' && isClaims(node.args[0])) return listTexts(node.args[1])
-    return node.op === '.' && isClaims(node.args[0]) ? node.args[1] : []
-  })
-  return [...new Set(read)]
-    .filter((name) => !guarded.includes(name))
-    .map(
-      (name) => `fails for callers without the claim "${name}"; begin with has(principal.claims.${name}) &&`,
-    )
-}
-
-function isClaims({ op, args }: ASTNode): boolean {
-  return op === '.' && args[1] === 'claims' && args[0].op === 'id' && args[0].args === 'principal'
-}
-
-const comparisons: readonly string[] = ['==', '!=', 'in']
-const textFunctions: readonly string[] = ['startsWith', 'endsWith', 'contains']
-
-/** Describes texts with `*` where it is an ordinary character, and regular expressions in `like`. */
-export function describePatternMistakes(condition: string): readonly string[] {
-  return [...listNodes(parseCondition(condition).ast)].flatMap((node) => {
-    const name = readCall(node)?.name ?? node.op
-    const operands = [...childNodes(node.args)].flatMap((child) => (child.op === 'list' ? child.args : child))
-    const texts = operands.flatMap((operand) => readText(operand) ?? [])
-    if (name === 'like') {
-      const problems = texts.flatMap((text) => describeRegularExpression(text) ?? [])
-      return problems.map((problem) => `in "like", ${problem}`)
-    }
-    if (!comparisons.includes(name) && !textFunctions.includes(name)) return []
-    return texts
-      .filter((text) => text.includes('*'))
-      .map((text) => JSON.stringify(text))
-      .map(
-        (text) =>
-          `"*" in ${text} is an ordinary character for "${name}"; for any characters, write like(${text})`,
-      )
-  })
 }
