@@ -39,9 +39,9 @@ export type FindDocument = (request: Received) => ServedDocument | Promise<Serve
  */
 export function createDocumentFinder(
   jwks: string | undefined,
-  basePath = '',
-  extraOperations: readonly Operation[] = [],
-  tokenEndpoints: readonly TokenEndpoint[] = [],
+  basePath: string,
+  extraOperations: readonly Operation[],
+  tokenEndpoints: readonly TokenEndpoint[],
 ): FindDocument {
   const openApi = getOpenApiDocument(basePath, extraOperations, tokenEndpoints)
   const documents = new Map([[basePath + openApiPath, createDocument('openapi', openApi)]])
@@ -130,7 +130,7 @@ const headers: readonly string[] = Object.entries({
   'x-content-type-options': 'nosniff',
 }).flat()
 
-/** Folders of the files to which the page refers: its own, Swagger UI's, and the console's, which has the same design. */
+/** Folder of the page; its files are also those of Swagger UI, and of the console, which has the same design. */
 const own = new URL('page/', import.meta.url)
 // The build copies them, so that a package for two files is not installed.
 const swaggerUi = import.meta.url.endsWith('.ts')
@@ -149,17 +149,13 @@ const files = [
 
 /** Creates the page that shows the OpenAPI document with Swagger UI, as its files by their path, below `basePath`. */
 async function createDocsPage(basePath: string): Promise<ReadonlyMap<string, ServedDocument>> {
-  const text = await readFile(new URL('docs.html', own), 'utf8')
-  const html = createDocument(
-    'docs',
-    text.replaceAll('{basePath}', basePath),
-    'text/html; charset=utf-8',
-    headers,
-  )
   const path = basePath + docsPath
-  const staticFiles = files.map(async ([contentType, file]) => {
+  const text = (await readFile(new URL('docs.html', own), 'utf8')).replaceAll('{basePath}', basePath)
+  const html = createDocument('docs', text, 'text/html; charset=utf-8', headers)
+  const page = new Map([path, `${path}/`].map((each) => [each, html]))
+  for (const [contentType, file] of files) {
     const document = createDocument('docs', await readFile(file), contentType, headers)
-    return [`${path}/static/${basename(file.pathname)}`, document] as const
-  })
-  return new Map([[path, html], [`${path}/`, html], ...(await Promise.all(staticFiles))])
+    page.set(`${path}/static/${basename(file.pathname)}`, document)
+  }
+  return page
 }

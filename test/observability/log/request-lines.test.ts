@@ -68,7 +68,13 @@ it('each request has a line, including refusals, and none is lost on shutdown', 
     { stage: 'receive', reason: 'malformed_request', client: '127.0.0.1' },
   ])
   const [read, change] = lines as [LogLine, LogLine]
-  expect(read).not.toHaveProperty('groups')
+  const always = 'level time requestId client principal authentication operation id decision'
+  const ended = 'status bytesIn bytesOut durationMs stageMs complete'
+  expect(lines.slice(0, 3).map((line) => Object.keys(line).join(' '))).toEqual([
+    `${always} policy rule policyRevision upstream ${ended} msg`,
+    `${always} policy rule policyRevision upstream ${ended} msg`,
+    `${always} groups groupsOmitted policyRevision ${ended} stage reason error msg`,
+  ])
   // A head of some hundred bytes and the body; the response is similarly short.
   expect(read['bytesIn']).toBeGreaterThan(150)
   expect(read['bytesIn']).toBeLessThan(1_000)
