@@ -14,53 +14,11 @@ import {
 import { addProblems, type SettingProblem } from '../../settings/index.ts'
 import { parameterNameGrammar } from './allowed-headers-settings.ts'
 
-const querySchema = z
-  .record(z.string(), z.enum(['string', 'strings', 'integer', 'boolean']))
-  .default({})
-  .superRefine((query, context) => {
-    for (const name of Object.keys(query)) {
-      addProblem(context, describeMemberProblem(name, isDecisiveParameter), [name])
-    }
-  })
-  .describe(
-    'Query parameters of the operation with their types; `strings` may be repeated. All others are refused.',
-  )
-
 /** Operations on an object that an id names. */
 const operationsOnObjects = operationNames.filter((name) => {
   const { object } = getOperation(name)
   return object === 'table' || object === 'namespace'
 })
-
-/** Says why the name at this index cannot be that of a member, the names before it being taken. */
-function describeNewMember(names: readonly string[], index: number): string | undefined {
-  const name = names[index] ?? ''
-  const before = names.slice(0, index).find((other) => isSameParameter(other, name))
-  return before === undefined
-    ? describeMemberProblem(name, isDecisiveName)
-    : `some catalogs read ${name} as ${before}; expected another name`
-}
-
-const idMembersSchema = z
-  .record(z.string(), z.enum(operationsOnObjects))
-  .default({})
-  .superRefine((members, context) => {
-    const names = Object.keys(members)
-    for (const [index, name] of names.entries()) addProblem(context, describeNewMember(names, index), [name])
-  })
-  .describe(
-    'Members of the JSON body that hold the id of a further object, each with the operation that policies must allow on it: `target: CreateTable`.',
-  )
-
-const membersSchema = z
-  .array(z.string())
-  .default([])
-  .superRefine((names, context) => {
-    for (const index of names.keys()) addProblem(context, describeNewMember(names, index), [index])
-  })
-  .describe(
-    'Further members of the JSON body, at its top, with any value that has no names of facts, ids or credentials in it. All others are refused.',
-  )
 
 const extraOperationSchema = z
   .strictObject({
@@ -85,25 +43,44 @@ const extraOperationSchema = z
       .describe(
         'Group of operations that allows it in policies; by default only its name does, not even `all`.',
       ),
-    query: querySchema,
-    idMembers: idMembersSchema,
-    members: membersSchema,
+    query: z
+      .record(z.string(), z.enum(['string', 'strings', 'integer', 'boolean']))
+      .default({})
+      .describe(
+        'Query parameters of the operation with their types; `strings` may be repeated. All others are refused.',
+      ),
+    idMembers: z
+      .record(z.string(), z.enum(operationsOnObjects))
+      .default({})
+      .describe(
+        'Members of the JSON body that hold the id of a further object, each with the operation that policies must allow on it: `target: CreateTable`.',
+      ),
+    members: z
+      .array(z.string())
+      .default([])
+      .describe(
+        'Further members of the JSON body, at its top, with any value that has no names of facts, ids or credentials in it. All others are refused.',
+      ),
     body: z.enum(['none', 'json', 'arrow']).default('json').describe('Request body.'),
     response: z.enum(['json', 'arrow']).default('json').describe('Body of a successful response.'),
   })
   .superRefine(({ method, body, effect, group, query, idMembers, members }, context) => {
-    const [parameters, ids] = [Object.keys(query), Object.keys(idMembers)]
     const named = [
-      ...ids.map((name) => ({ path: ['idMembers', name], name, others: parameters })),
-      ...members.map((name, index) => ({ path: ['members', index], name, others: [...parameters, ...ids] })),
+      ...Object.keys(query).map((name) => ({ name, part: 'query', key: name })),
+      ...Object.keys(idMembers).map((name) => ({ name, part: 'idMembers', key: name })),
+      ...members.map((name, index) => ({ name, part: 'members', key: index })),
     ]
-    for (const { path, name, others } of named) {
-      const other = others.find((one) => isSameParameter(one, name))
-      const message =
-        body === 'json'
-          ? other && `${other} has this name already; expected another one`
-          : `expected no members in a body of the form ${body}`
-      addProblem(context, message, path)
+    for (const [index, { name, part, key }] of named.entries()) {
+      const path = [part, key]
+      const isMember = part !== 'query'
+      addProblem(context, describeName(name, isMember ? isDecisiveName : isDecisiveParameter), path)
+      const other = named.slice(0, index).find((one) => foldName(one.name) === foldName(name))
+      if (isMember && body !== 'json')
+        addProblem(context, `expected no members in a body of the form ${body}`, path)
+      else if (isMember && other?.part === part)
+        addProblem(context, `some catalogs read ${name} as ${other.name}; expected another name`, path)
+      else if (isMember && other !== undefined)
+        addProblem(context, `${other.name} has this name already; expected another one`, path)
     }
     if (method === 'GET' && body !== 'none') addProblem(context, 'expected none for the method GET', ['body'])
     if (effect !== 'read' && (group === 'browse' || group === 'query')) {
@@ -150,15 +127,11 @@ export function findExtraOperationProblems(
   )
 }
 
-function describeMemberProblem(name: string, isDecisive: (name: string) => boolean): string | undefined {
+function describeName(name: string, isDecisive: (name: string) => boolean): string | undefined {
   if (!parameterNameGrammar.test(name)) return 'expected a letter, then up to 63 letters, digits, "-" and "_"'
   return isDecisive(name)
     ? 'the name is that of a fact, an id or a credential, which the gateway must check; expected another one'
     : undefined
-}
-
-function isSameParameter(one: string, other: string): boolean {
-  return foldName(one) === foldName(other)
 }
 
 function addProblem(
