@@ -13,7 +13,8 @@ import { openRemoteJwks } from './jwt/remote-jwks.ts'
 import type { IdentityRuntime } from './runtime.ts'
 import { clusterTokens, createClusterFetcher, readServiceAccount } from './jwt/service-account.ts'
 import { AuthenticationError } from './authentication-error.ts'
-import { createTokenVerifier, type TokenCacheOptions, type TrustedIssuer } from './jwt/token-verifier.ts'
+import { createTokenVerifier, type TrustedIssuer } from './jwt/token-verifier.ts'
+import { TokenCache } from './token-cache.ts'
 import { hasJwtForm } from './jwt/parse-jwt.ts'
 import type { ClusterAccess } from '../kubernetes/index.ts'
 import { readSecret } from '../lib/index.ts'
@@ -27,7 +28,6 @@ export interface TokenSources {
   /** Default: that of the pod. */
   readonly cluster?: ClusterAccess
   readonly introspection?: IntrospectionSettings | undefined
-  readonly tokenCache?: TokenCacheOptions
 }
 
 export interface BearerTokenStatus {
@@ -47,7 +47,7 @@ export async function openBearerTokenVerifier(
   sources: TokenSources,
   runtime: IdentityRuntime,
 ): Promise<BearerTokenVerifier> {
-  const { introspection: introspected, tokenCache = {} } = sources
+  const { introspection: introspected } = sources
   const { outbound, now, report } = runtime
   const client = introspected && {
     opener: await outbound.openClient('identity.introspection', introspected),
@@ -58,24 +58,25 @@ export async function openBearerTokenVerifier(
     }),
   }
   const issuers = await openIssuers(sources, runtime)
-  const jwtVerifier = createTokenVerifier(issuers, tokenCache, now)
+  const cache = new TokenCache(now)
+  const verifyToken = createTokenVerifier(issuers, cache, now)
   const introspection: Introspection | undefined =
-    introspected && client && openIntrospection(introspected, client, now, report)
+    introspected && client && openIntrospection(introspected, client, cache, { now, report })
   return {
     verify(authorization) {
       const token = parseBearer(authorization)
       if (token.length > maxTokenLength) throw new AuthenticationError('token_too_long')
       const digest = hash('sha256', token, 'hex')
-      const cached = jwtVerifier.findCached(digest)
+      const cached = cache.find(digest)
       if (cached !== undefined) return cached
       assertTokenSyntax(token)
       // A signed token of an untrusted issuer must not be disclosed to the authorization server.
       if (introspection !== undefined && !hasJwtForm(token)) return introspection.verify(token, digest)
-      return jwtVerifier.verify(token, digest)
+      return verifyToken(token, digest)
     },
     status: () => ({
       issuers: issuers.map(({ issuer, jwks }) => ({ name: issuer.name, ...jwks.status() })),
-      cachedTokens: jwtVerifier.cachedCount(),
+      cachedTokens: cache.size,
     }),
     async close() {
       await Promise.all([introspection?.close(), ...issuers.map(({ jwks }) => jwks.close())])

@@ -1,5 +1,4 @@
-import { LRUCache } from 'lru-cache'
-import { type Followed, withoutReserve } from '../../lib/index.ts'
+import type { Followed } from '../../lib/index.ts'
 import { Agent } from 'undici'
 import { z } from 'zod'
 import { createUndiciConnector, type SocketOpener } from '../../outbound/index.ts'
@@ -8,31 +7,25 @@ import {
   clockSkewSeconds,
   createCallerReader,
   createTokenPrincipal,
-  estimateBytes,
   getBoundCertificateThumbprint,
   type ReadCaller,
   type VerifiedToken,
 } from '../jwt/claims.ts'
 import { fetchDocument } from '../jwt/fetch-jwks.ts'
 import type { IntrospectionSettings } from '../../config/index.ts'
-import type { ReportEvent } from '../runtime.ts'
+import type { IdentityRuntime } from '../runtime.ts'
+import type { TokenCache } from '../token-cache.ts'
 import { AuthenticationError } from '../authentication-error.ts'
 
-const maxActive = 50_000
-const maxActiveBytes = 32 * 1024 * 1024
-const maxInactive = 10_000
 /** How late the revocation of a token can take effect. */
 const activeCacheMs = 60_000
-const inactiveCacheMs = 10_000
 const timeoutMs = 5_000
 /** Further tokens get 503. */
 const maxConcurrent = 64
 
 export interface Introspection {
-  /**
-   * `digest` is the SHA-256 in hex. Throws or rejects with AuthenticationError. Synchronous if the result is cached.
-   */
-  verify(token: string, digest: string): VerifiedToken | Promise<VerifiedToken>
+  /** `digest` is the SHA-256 in hex. Throws or rejects with AuthenticationError. */
+  verify(token: string, digest: string): Promise<VerifiedToken>
   close(): Promise<void>
 }
 
@@ -42,20 +35,15 @@ interface IntrospectionClient {
   readonly secret: Followed<string>
 }
 
-interface ActiveToken {
-  readonly verified: VerifiedToken
-  readonly expiresAtMs: number
-}
-
 /**
  * Concurrent requests with the same token share one query. Without a definite response, requests fail with 503: an
- * unavailable server makes no token valid or invalid. `now` is the time in milliseconds.
+ * unavailable server makes no token valid or invalid.
  */
 export function openIntrospection(
   settings: IntrospectionSettings,
   { opener, secret }: IntrospectionClient,
-  now: () => number,
-  report: ReportEvent,
+  cache: TokenCache,
+  { now, report }: Pick<IdentityRuntime, 'now' | 'report'>,
 ): Introspection {
   const readCaller = createCallerReader(settings, () =>
     report({ source: settings.name, outcome: 'missing-groups' }),
@@ -67,13 +55,6 @@ export function openIntrospection(
   })
   const closing = new AbortController()
   const requests = new Map<string, Promise<VerifiedToken>>()
-  // Inactive tokens have a cache of their own, so that random ones cannot evict valid ones.
-  const active = new LRUCache<string, ActiveToken>({
-    max: maxActive,
-    maxSize: maxActiveBytes,
-    sizeCalculation: ({ verified }) => estimateBytes(verified),
-  })
-  const inactiveUntil = new LRUCache<string, number>(withoutReserve(maxInactive))
 
   async function introspectToken(token: string, digest: string): Promise<VerifiedToken> {
     let response: Claims
@@ -91,28 +72,16 @@ export function openIntrospection(
     }
     try {
       const verified = verifyResponse(settings, readCaller, response, digest, now())
-      active.set(digest, { verified, expiresAtMs: getResponseExpiry(response, now()) })
+      cache.accept(digest, verified, getResponseExpiry(response, now()))
       return verified
     } catch (error) {
-      inactiveUntil.set(digest, now() + inactiveCacheMs)
+      cache.refuse(digest, 'inactive_token')
       throw error
     }
   }
 
-  /** More than `maxMs` are left only if the clock was set back: a revoked token would be accepted for longer. */
-  function isCached(untilMs: number, maxMs: number): boolean {
-    const leftMs = untilMs - now()
-    return leftMs > 0 && leftMs <= maxMs
-  }
-
   return {
     verify(token, digest) {
-      const cached = active.get(digest)
-      if (cached !== undefined && isCached(cached.expiresAtMs, activeCacheMs)) {
-        return cached.verified
-      }
-      if (isCached(inactiveUntil.get(digest) ?? 0, inactiveCacheMs))
-        throw new AuthenticationError('inactive_token')
       const requested = requests.get(digest)
       if (requested !== undefined) return requested
       if (requests.size >= maxConcurrent) {

@@ -48,15 +48,6 @@ export interface VerifiedToken {
   readonly certificateThumbprint: string | undefined
 }
 
-/** Estimates the memory of a token in bytes. */
-export function estimateBytes({ principal }: VerifiedToken): number {
-  let bytes = 512 + principal.name.length + principal.credentialId.length
-  // Twice the length of the text: the memory of objects is unknown.
-  if (principal.claims !== undefined) bytes += 2 * JSON.stringify(principal.claims).length
-  for (const group of principal.groups) bytes += 64 + group.length
-  return bytes
-}
-
 /** Creates the principal of a caller; `issuer` is its configured name. `digest` is the SHA-256 of the token in hex. */
 export function createTokenPrincipal(
   issuer: string,

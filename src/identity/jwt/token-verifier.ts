@@ -1,11 +1,9 @@
-import { LRUCache } from 'lru-cache'
 import { errors, jwtVerify, type JWTVerifyOptions, type JWTVerifyResult } from 'jose'
 import {
   assertLifetime,
   assertTokenType,
   clockSkewSeconds,
   createTokenPrincipal,
-  estimateBytes,
   getBoundCertificateThumbprint,
   type ReadCaller,
   type VerifiedToken,
@@ -14,26 +12,10 @@ import type { TokenIssuer } from '../../config/index.ts'
 import type { Jwks, JwksSnapshot } from './jwks.ts'
 import { AuthenticationError, type CredentialRefusal } from '../authentication-error.ts'
 import { parseToken } from './parse-jwt.ts'
+import type { TokenCache } from '../token-cache.ts'
 
 /** Maximum number of keys tried for a token without a key id. */
 const maxCandidates = 32
-const maxForgedMs = 10_000
-const maxForged = 1000
-
-export interface TokenCacheOptions {
-  /** Default 50,000: the callers of a day. */
-  readonly maxEntries?: number
-  /** An estimate; default 64 MiB. Reached before `maxEntries` if tokens contain many groups. */
-  readonly maxBytes?: number
-}
-
-/** A result of a verification: with the same keys, it cannot change before it expires. */
-interface CacheEntry {
-  readonly jwks: Jwks
-  /** Generation of the keys used for the verification. */
-  readonly generation: number | undefined
-  readonly expiresAtMs: number
-}
 
 export interface TrustedIssuer {
   readonly issuer: Pick<TokenIssuer, 'name' | 'issuer' | 'audience' | 'algorithms' | 'maxLifetimeSeconds'>
@@ -41,36 +23,20 @@ export interface TrustedIssuer {
   readonly readCaller: ReadCaller
 }
 
-export interface TokenVerifier {
-  /**
-   * `digest` is the SHA-256 in hex. Undefined after expiry or a change of keys. Throws AuthenticationError if forged.
-   */
-  findCached(digest: string): VerifiedToken | undefined
-  /** Verifies a token; `digest` is its SHA-256 in hex. Rejects with AuthenticationError. */
-  verify(token: string, digest: string): Promise<VerifiedToken>
-  cachedCount(): number
-}
+/** Rejects with AuthenticationError. `digest` is the SHA-256 of the token in hex. */
+type VerifyToken = (token: string, digest: string) => Promise<VerifiedToken>
 
-/** Creates a verifier of JSON Web Tokens (RFC 7519) of these issuers. `now` is the time in milliseconds. */
+/**
+ * Creates a verifier of JSON Web Tokens (RFC 7519) of these issuers, which caches results: with the same keys, they cannot
+ * change before they expire. `now` is the time in milliseconds.
+ */
 export function createTokenVerifier(
   issuers: readonly TrustedIssuer[],
-  options: TokenCacheOptions,
+  cache: TokenCache,
   now: () => number,
-): TokenVerifier {
+): VerifyToken {
   const byIssuer = new Map(issuers.map((trusted) => [trusted.issuer.issuer, trusted]))
-  // By the SHA-256 of the token. Forged tokens are apart, so that they cannot evict valid ones.
-  const accepted = new LRUCache<string, CacheEntry & { readonly verified: VerifiedToken }>({
-    max: options.maxEntries ?? 50_000,
-    maxSize: options.maxBytes ?? 64 * 1024 * 1024,
-    sizeCalculation: ({ verified }) => estimateBytes(verified),
-  })
-  const forged = new LRUCache<string, CacheEntry>({ max: maxForged })
-
-  function isCurrent({ expiresAtMs, generation, jwks }: CacheEntry): boolean {
-    return now() < expiresAtMs && generation !== undefined && jwks.current()?.generation === generation
-  }
-
-  async function verify(token: string, digest: string): Promise<VerifiedToken> {
+  return async (token, digest) => {
     const trusted = findTrustedIssuer(byIssuer, token)
     const { issuer, jwks, readCaller } = trusted
     try {
@@ -82,28 +48,16 @@ export function createTokenVerifier(
         certificateThumbprint: getBoundCertificateThumbprint(payload),
       }
       // The time from which on an uncached verification would fail, too.
-      const expiresAtMs = ((payload.exp ?? 0) + clockSkewSeconds) * 1000
-      accepted.set(digest, { verified, jwks, generation, expiresAtMs })
+      const untilMs = ((payload.exp ?? 0) + clockSkewSeconds) * 1000
+      cache.accept(digest, verified, untilMs, () => jwks.current()?.generation === generation)
       return verified
     } catch (error) {
       const refusal = toAuthenticationError(error)
-      const { generation } = jwks.current() ?? {}
-      if (refusal.reason === 'invalid_signature')
-        forged.set(digest, { jwks, generation, expiresAtMs: now() + maxForgedMs })
+      const keys = jwks.current()
+      if (refusal.reason === 'invalid_signature' && keys !== undefined)
+        cache.refuse(digest, refusal.reason, () => jwks.current()?.generation === keys.generation)
       throw refusal
     }
-  }
-
-  return {
-    findCached(digest) {
-      const cached = accepted.get(digest)
-      if (cached !== undefined && isCurrent(cached)) return cached.verified
-      const refused = forged.get(digest)
-      if (refused !== undefined && isCurrent(refused)) throw new AuthenticationError('invalid_signature')
-      return undefined
-    },
-    verify,
-    cachedCount: () => accepted.size,
   }
 }
 
