@@ -86,7 +86,6 @@ export {
 } from './net/addresses.ts'
 export { listenOn } from './net/listen-on.ts'
 export { ignoreOtherSignals, stopSignals } from './process/signals.ts'
-export { encodeBytesField, encodeNumberField, type ProtobufField, readFields } from './protobuf.ts'
 export { createJsonSealer } from './sealed-json.ts'
 export { suggestSimilar } from './suggest-similar.ts'
 export { currentTimestamp, parseDuration, parseTimestamp, validateTimestamp } from './time.ts'

@@ -1,5 +1,5 @@
 import { invalidInput } from 'catalog-gateway/catalog-api'
-import { readFields } from 'catalog-gateway/lib'
+import { readFields } from './protobuf.ts'
 
 /** The commit of a version, as far as its manifest or transaction file describes it. */
 export interface ManifestTransaction {

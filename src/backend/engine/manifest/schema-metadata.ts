@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { CatalogError, invalidInput } from 'catalog-gateway/catalog-api'
-import { encodeBytesField, encodeNumberField, type ProtobufField, readFields } from 'catalog-gateway/lib'
+import { encodeBytesField, encodeNumberField, type ProtobufField, readFields } from './protobuf.ts'
 import type { Storage } from '../../storage/storage.ts'
 import type { TablePoint } from '../native/open-table.ts'
 import { transactionsFolder } from './find-transaction.ts'
