@@ -3,7 +3,6 @@ import {
   basicGroups,
   getOperation,
   isOperationName,
-  operations,
   operationNames,
   type AnyOperationName,
   type ExtraOperationName,
@@ -99,34 +98,33 @@ export function listGroupParts(group: string): readonly string[] {
   return groupParts.get(group) ?? [group]
 }
 
-const changingEffects: ReadonlySet<Permission> = new Set(
-  getKeys(extraPermissions).filter((name) => 'isChange' in extraPermissions[name]),
-)
+function describeOperation({ name, group, effect }: Operation) {
+  return { name, group, isChange: effect !== 'read' }
+}
+
+function describeEffect(name: EffectPermission) {
+  return { name, group: extraPermissions[name].group, isChange: 'isChange' in extraPermissions[name] }
+}
 
 export function createPermissionTable(extraOperations: readonly Operation[]): PermissionTable {
-  const groupByName = new Map<Permission, PermissionGroup | undefined>([
-    ...operationNames.map((name) => [name, operations[name].group] as const),
-    ...getKeys(extraPermissions).map((name) => [name, extraPermissions[name].group] as const),
-    ...extraOperations.map(({ name, group }) => [name, group] as const),
-  ])
-  const names = [...groupByName.keys()]
-  const effects = new Map<Permission, Operation['effect']>(
-    [...operationNames.map(getOperation), ...extraOperations].map(({ name, effect }) => [name, effect]),
-  )
-  const changes = names.filter((name) =>
-    isEffectPermission(name) ? changingEffects.has(name) : effects.get(name) !== 'read',
-  )
-  const inGroup = (group: string): Permission[] =>
-    names.filter((name) => listGroupParts(group).includes(groupByName.get(name) ?? ''))
-  const isInAll = (name: Permission): boolean => ![undefined, 'references'].includes(groupByName.get(name))
+  const all = [
+    ...operationNames.map((name) => describeOperation(getOperation(name))),
+    ...getKeys(extraPermissions).map(describeEffect),
+    ...extraOperations.map(describeOperation),
+  ]
+  const select = (isSelected: (one: (typeof all)[number]) => boolean): readonly Permission[] =>
+    all.filter(isSelected).map(({ name }) => name)
+  const isInAll = ({ group }: (typeof all)[number]): boolean => ![undefined, 'references'].includes(group)
   return {
-    names,
-    groups: new Map<string, readonly Permission[]>([
-      ...[...basicGroups, 'read'].map((group) => [group, inGroup(group)] as const),
-      ['change', changes.filter(isInAll)],
-      ['all', names.filter(isInAll)],
+    names: select(() => true),
+    groups: new Map([
+      ...[...basicGroups, 'read'].map(
+        (name) => [name, select(({ group = '' }) => listGroupParts(name).includes(group))] as const,
+      ),
+      ['change', select((one) => one.isChange && isInAll(one))],
+      ['all', select(isInAll)],
     ]),
-    changes,
+    changes: select(({ isChange }) => isChange),
   }
 }
 

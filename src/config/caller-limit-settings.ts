@@ -122,13 +122,3 @@ export type LimitSelection = Pick<RateSettings, 'name' | 'per' | 'operations' | 
 function selectsOperations(name: string): boolean {
   return (permissionGroups.get(name) ?? [name]).some(isOperationName)
 }
-
-/** Finds names of more than one limit: callers could not tell which one they have reached. */
-export function findRepeatedNames({
-  rates,
-  byteQuotas,
-  concurrency,
-}: CallerLimitSettings): readonly string[] {
-  const names = [...rates, ...byteQuotas, ...concurrency].map(({ name }) => name)
-  return [...new Set(names.filter((name, index) => names.indexOf(name) !== index))]
-}

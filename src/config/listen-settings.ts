@@ -1,8 +1,8 @@
 import { isIPv6 } from 'node:net'
 import { z } from 'zod'
-import { listenHost, milliseconds, path, portNumber } from '../settings/index.ts'
+import { findDuplicates, listenHost, milliseconds, path, portNumber } from '../settings/index.ts'
 import { validateAddressRange } from '../lib/index.ts'
-import { callerLimitFields, findRepeatedNames } from './caller-limit-settings.ts'
+import { callerLimitFields } from './caller-limit-settings.ts'
 
 const count = z.int().positive()
 /** Segments of unreserved characters (RFC 3986, 2.3), which no reader decodes or normalizes; no dot segments. */
@@ -112,10 +112,11 @@ export const limitsSchema = z
       ),
     ...callerLimitFields,
   })
-  .superRefine((limits, context) => {
-    for (const name of findRepeatedNames(limits)) {
+  .superRefine(({ rates, byteQuotas, concurrency }, context) => {
+    // Callers could not tell which one they have reached.
+    const repeated = findDuplicates([...rates, ...byteQuotas, ...concurrency], 'name', (name) => name)
+    for (const name of new Set(repeated.map(({ message }) => message)))
       context.addIssue({ code: 'custom', message: `duplicate limit name "${name}"` })
-    }
   })
 
 export const timeoutsSchema = z.strictObject({
