@@ -1,4 +1,4 @@
-import { stringify } from 'yaml'
+import { Document, isScalar, visit } from 'yaml'
 import {
   policyApiGroup,
   policyKind,
@@ -38,7 +38,14 @@ export function createCustomResourceDefinition(): string {
       ],
     },
   }
-  return `# Written by npm run schema.\n${stringify(definition, { lineWidth: 0 })}`
+  const document = new Document(definition)
+  // A list of names in a line.
+  visit(document, {
+    Seq: (_, list) => {
+      if (list.items.every(isScalar)) list.flow = true
+    },
+  })
+  return `# Written by npm run schema.\n${document.toString({ lineWidth: 0, flowCollectionPadding: false })}`
 }
 
 const printerColumns = [
