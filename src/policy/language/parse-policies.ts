@@ -49,9 +49,8 @@ export function* parsePolicySteps(
   file: string,
   vocabulary: PolicyVocabulary,
 ): Steps<ParsedPolicies> {
+  const problems: Problem[] = []
   const locate = createLocator(text)
-  const problems: PolicyProblem[] = []
-  const report: ReportProblem = (offset, message) => problems.push({ file, ...locate(offset), message })
   const schemas = getPolicySchemas(vocabulary)
   const parsed: ParsedFile = {
     file,
@@ -64,14 +63,13 @@ export function* parsePolicySteps(
     documents: [],
     tests: [],
   }
-  for (const root of readYaml(text, report)) {
-    for (const { offset, message } of yield* readWhole(parsed, root)) report(offset, message)
+  for (const root of readYaml(text, (offset, message) => problems.push({ offset, message }))) {
+    for (const problem of yield* readWhole(parsed, root)) problems.push(problem)
     yield
   }
-  problems.sort(
-    (one, other) => (one.line ?? 0) - (other.line ?? 0) || (one.column ?? 0) - (other.column ?? 0),
-  )
-  return { documents: parsed.documents, tests: parsed.tests, problems }
+  const sorted = problems.toSorted((one, other) => one.offset - other.offset)
+  const located = sorted.map(({ offset, message }) => ({ file, ...locate(offset), message }))
+  return { documents: parsed.documents, tests: parsed.tests, problems: located }
 }
 
 /** A file that is parsed, with what was found in it. */
@@ -94,27 +92,28 @@ interface Problem {
  * with the values that have it.
  */
 function* readWhole(parsed: ParsedFile, root: ParsedNode): Steps<readonly Problem[]> {
-  const problems: Problem[] = []
-  const report: ReportProblem = (offset, message) => problems.push({ offset, message })
-  const reader = new DocumentReader({ ...parsed, root, instance: undefined, report })
-  // Of texts, which are read again for each value.
+  const problems: (Problem & { readonly policy: string })[] = []
+  function open(instance?: PolicyInstance): DocumentReader {
+    const policy = nameDocument('', instance)
+    const report: ReportProblem = (offset, message) => problems.push({ offset, message, policy })
+    return new DocumentReader({ ...parsed, root, instance, report })
+  }
+  const reader = open()
+  if (getMembers(reader.value)['kind'] === 'DecisionTable') {
+    reader.check(parsed.schemas.table, [])
+    yield* readTests(parsed, reader, readName(reader) ?? '')
+    return problems
+  }
   const ofTexts = problems.splice(0)
-  const isTable = getMembers(reader.value)['kind'] === 'DecisionTable'
-  const instances = isTable ? undefined : readForEach(reader)
+  const instances = readForEach(reader)
   if (instances === undefined) {
-    if (isTable) {
-      reader.check(parsed.schemas.table, [])
-      yield* readTests(parsed, reader, readName(reader) ?? '')
-    } else yield* readDocument(parsed, reader, undefined)
+    yield* readDocument(parsed, reader, undefined)
     return [...ofTexts, ...problems]
   }
+  // The errors of texts are found again, for each value.
+  for (const instance of instances) yield* readDocument(parsed, open(instance), instance)
   const documents = instances.map((instance) => ({ name: nameDocument('', instance), instance }))
-  const ofValues: (Problem & { readonly policy: string })[] = []
-  for (const { name, instance } of documents) {
-    const report: ReportProblem = (offset, message) => ofValues.push({ offset, message, policy: name })
-    yield* readDocument(parsed, new DocumentReader({ ...parsed, root, instance, report }), instance)
-  }
-  return [...problems, ...mergeByPolicy(ofValues, documents, ({ offset }) => String(offset))]
+  return mergeByPolicy(problems, documents, ({ offset }) => String(offset))
 }
 
 /** The product of values and rules bounds the time and memory that one file takes. */

@@ -39,8 +39,6 @@ export interface Coverage {
 export interface PolicyVocabulary {
   readonly options: VocabularyOptions
   readonly permissions: PermissionTable
-  /** Returns whether it is the name of an operation, a permission or a group. */
-  has(name: string): boolean
   /**
    * Returns what a rule of these operations and groups covers; with `coversMoves`, a deny also what moves tables. In a deny,
    * `all` and `change` include what is in no group. Unknown names are ignored. Equal arguments share one result.
@@ -80,7 +78,6 @@ export function createPolicyVocabulary({
   return {
     options: { extraOperations, acceptsDevelopment, separators },
     permissions,
-    has: (name) => byName.has(name),
     cover(names, effect, coversMoves = false) {
       const key = JSON.stringify([effect, coversMoves, ...names])
       let coverage = cache.get(key)

@@ -156,7 +156,7 @@ export type NameSchemas = ReturnType<typeof createNameSchemas>
 /** Schemas of what a gateway with these settings has names for. A name that nothing can have is an error: it would never apply. */
 export function createNameSchemas(vocabulary: PolicyVocabulary) {
   const { permissions, options } = vocabulary
-  const known = [...permissions.names, ...permissions.groups.keys()]
+  const known = new Set<string>([...permissions.names, ...permissions.groups.keys()])
   const expectedNames = `; expected operations such as InsertIntoTable, or the groups ${[...permissions.groups.keys()].join(', ')}`
 
   function describeName(name: string, expected: () => string): string | undefined {
@@ -193,7 +193,7 @@ export function createNameSchemas(vocabulary: PolicyVocabulary) {
     describeTable,
     operations: fullList(
       checked(text, (name) =>
-        vocabulary.has(name)
+        known.has(name)
           ? undefined
           : `: unknown operation or group ${JSON.stringify(name)}${suggestSimilar(name, known) || expectedNames}`,
       ).meta({
