@@ -64,7 +64,7 @@ export {
   listSubjects,
   type Subject,
 } from './engine/subject.ts'
-export { getPolicyName, mergeByPolicy } from './language/for-each.ts'
+export { mergeByPolicy } from './language/for-each.ts'
 export {
   type NamedSubjects,
   policyApiGroup,
@@ -131,7 +131,7 @@ export {
   watchFolders,
 } from './source/policy-source.ts'
 export { listTags } from './tags/object-tags.ts'
-export { runTests, type TestResult, type TestRun } from './testing/decision-test.ts'
+export { runTests, type TestResult } from './testing/decision-test.ts'
 export {
   canDescribe,
   canListReferences,

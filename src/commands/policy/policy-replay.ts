@@ -112,18 +112,12 @@ function formatChanged(calls: ReplayedCalls): readonly string[] {
 
 function formatRestricted(calls: ReplayedCalls): readonly string[] {
   const { before, after, possible } = calls.restrictions ?? { before: [], after: [], possible: [] }
-  return formatCalls(
-    calls,
-    'restricted otherwise',
-    formatRestrictions(before),
-    formatRestrictions(after, possible),
+  const [was, is] = [before, after].map((names) =>
+    names.length === 0 ? 'not restricted' : `restricted by ${names.join(' and ')}`,
   )
-}
-
-function formatRestrictions(names: readonly string[], possible: readonly string[] = []): string {
-  const certain = names.length === 0 ? 'not restricted' : `restricted by ${names.join(' and ')}`
-  if (possible.length === 0) return certain
-  return `${certain}; depending on the caller, restricted by ${possible.join(' and ')}`
+  const depending =
+    possible.length === 0 ? '' : `; depending on the caller, restricted by ${possible.join(' and ')}`
+  return formatCalls(calls, 'restricted otherwise', `${was}`, `${is}${depending}`)
 }
 
 /** The first line is the operation. */

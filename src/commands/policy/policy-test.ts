@@ -1,15 +1,11 @@
 import type { Command } from 'commander'
 import {
   formatRule,
-  getPolicyName,
   type LoadedPolicies,
-  type PolicyDocument,
   type PolicyVocabulary,
-  qualifiedRuleName,
   readPolicies,
   runTests,
   type TestResult,
-  type TestRun,
 } from '../../policy/index.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
 import type { Io } from '../common/io.ts'
@@ -35,16 +31,15 @@ export function addTest(policy: Command, io: Io): void {
 async function test(options: Options, io: Io): Promise<Report> {
   const { tests: folder } = options
   const context = await readPolicyContext(options, io)
-  const { tests: own, set, withShadowPolicies: all } = printRefused(await loadSources(context), io)
-  const tests = [...own, ...(folder === undefined ? [] : await loadTests(folder, context.vocabulary))]
+  const loaded = printRefused(await loadSources(context), io)
+  const further = folder === undefined ? [] : await loadTests(folder, context.vocabulary)
+  const tests = [...loaded.tests, ...further]
   if (tests.length === 0) {
     throw new CommandFailure(
       'no tests in the policies; add "tests" to a policy or write a document of kind DecisionTable',
     )
   }
-  const run = runTests(tests, ({ document }) => (all.findDocument(document)?.isShadow ? all : set))
-  const coverage = measureCoverage(run, all.documents)
-  const { results } = run
+  const { results, coverage } = runTests(tests, loaded)
   const failed = results.filter(({ passed }) => !passed)
   const decisions = results.reduce((sum, one) => sum + one.decisions, 0)
   const lines = [
@@ -69,22 +64,6 @@ async function loadTests(folder: string, vocabulary: PolicyVocabulary): Promise<
   if (tests.length === 0)
     throw new CommandFailure(`${folder} contains no decision table in .yaml or .yml files`)
   return tests
-}
-
-function measureCoverage({ decidingRules }: TestRun, documents: readonly PolicyDocument[]) {
-  const isTested = new Map<string, boolean>()
-  for (const document of documents) {
-    for (const { id } of document.rules) {
-      // A rule of a policy with forEach is one rule, tested if it is for each value.
-      const rule = qualifiedRuleName({ policy: getPolicyName(document), rule: id })
-      const isDeciding = decidingRules.has(qualifiedRuleName({ policy: document.name, rule: id }))
-      isTested.set(rule, isDeciding && isTested.get(rule) !== false)
-    }
-  }
-  const untested = [...isTested].filter(([, tested]) => !tested).map(([rule]) => rule)
-  const rules = isTested.size
-  const tested = rules - untested.length
-  return { rules, tested, percent: rules === 0 ? 100 : Math.floor((100 * tested) / rules), untested }
 }
 
 function formatFailure(test: TestResult): readonly string[] {

@@ -15,7 +15,7 @@ import {
 import { listPermissions } from '../language/policy-vocabulary.ts'
 import type { PolicySet } from '../policy-set.ts'
 import { formatTags } from '../tags/object-tags.ts'
-import { listNameClasses } from './name-classes.ts'
+import { listPositionClasses } from './name-classes.ts'
 import {
   listNamespaces,
   listOpenNames,
@@ -69,7 +69,7 @@ export interface PolicyDiff {
  * A finite comparison suffices. A decision depends on the policies of the namespaces from the root to the object, and a
  * namespace without policies in either set is decided like its nearest ancestor with policies; so the namespaces of the
  * policies and the root represent all. Within a namespace only the patterns of `tables` distinguish names, so a name
- * for each pattern and for each two that overlap represents all (`listNameClasses`). Of permissions that depend on the same
+ * for each pattern and for each two that overlap represents all (`listPositionClasses`). Of permissions that depend on the same
  * rules, one represents all. Rules distinguish callers by name, groups and keys: first each named subject, an unnamed
  * caller and an anonymous caller are compared; if none of these differs, all combinations.
  */
@@ -78,10 +78,9 @@ export function diffPolicies(one: PolicySet, other: PolicySet): PolicyDiff {
   const namespaces = [...new Map([['', []], ...listNamespaces(one, other)]).values()]
   const edited = namespaces.filter((own) => describeOwn(one, own) !== describeOwn(other, own))
   const isAffected = (namespace: Identifier): boolean => edited.some((above) => isWithin(namespace, above))
-  const positions = namespaces.flatMap((namespace): readonly ObjectPosition[] => {
-    const tables = isAffected(namespace) ? listNameClasses([one, other], namespace) : []
-    return [undefined, ...tables].map((table) => ({ namespace, table }))
-  })
+  const positions = namespaces.flatMap((namespace): readonly ObjectPosition[] =>
+    isAffected(namespace) ? listPositionClasses([one, other], namespace) : [{ namespace, table: undefined }],
+  )
   const changes = positions.flatMap((position) => {
     if (!isAffected(position.namespace)) return []
     const possible = permissions.filter(
@@ -151,7 +150,7 @@ function createSide(set: PolicySet, position: ObjectPosition, permission: Permis
     const { kind, by, possible, restrictions } = listSteps(set, question)
     const parts = kind === 'allowed' ? restrictions : []
     const isOpen = kind === 'open' || parts.some(({ match }) => match !== true)
-    const restriction = parts.length > 0 && { restriction: reportPart(parts) }
+    const restriction = !isOpen && parts.length > 0 && { restriction: reportPart(parts) }
     const answer: Answer = { allowed: kind === 'allowed', rule: by && reportRule(by), ...restriction }
     return {
       answer: isOpen ? undefined : answer,

@@ -20,7 +20,7 @@ import type { NamedSubjects, Subjects } from '../language/policy-document.ts'
 import type { PolicySet } from '../policy-set.ts'
 import { describeRestriction, type RestrictionReport } from '../restrictions/restriction.ts'
 import { resolveRestriction } from '../tags/object-tags.ts'
-import { listNameClasses } from './name-classes.ts'
+import { listPositionClasses } from './name-classes.ts'
 import {
   listNamespaces,
   listOwnDocuments,
@@ -161,18 +161,18 @@ function listTaggedColumns(set: PolicySet, position: ObjectPosition, tag?: strin
  * a table is about those of a pattern.
  */
 export function whoCanTag(set: PolicySet, permission: Permission, tag: string) {
-  return [...listNamespaces(set).values()].flatMap((namespace) => {
-    const tables = isNamespaceMember(permission) ? listNameClasses([set], namespace) : []
-    return [undefined, ...tables].flatMap((table) => {
-      const position = { namespace, table }
+  const isOfTables = isNamespaceMember(permission)
+  return [...listNamespaces(set).values()].flatMap((namespace) =>
+    listPositionClasses([set], namespace).flatMap((position) => {
+      if (position.table !== undefined && !isOfTables) return []
       const { names } = set.findTags(position)
       // Unknown tags may be this one.
       const isTagged = names === 'unknown' || names.includes(tag)
       const columns = isTagged ? [] : listTaggedColumns(set, position, tag)
       if (!isTagged && columns.length === 0) return []
       return [{ ...position, ...whoCan(set, permission, position, columns) }]
-    })
-  })
+    }),
+  )
 }
 
 /**

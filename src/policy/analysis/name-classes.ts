@@ -1,8 +1,17 @@
 import type { Identifier } from '../../catalog-api/index.ts'
 import { createNameMatcher, sampleName } from '../conditions/name-pattern.ts'
+import type { ObjectPosition } from '../engine/object-position.ts'
 import type { PolicyRule } from '../language/policy-document.ts'
 import type { PolicySet } from '../policy-set.ts'
 import { listOwnDocuments } from './steps.ts'
+
+/** Returns positions that represent all in a namespace: itself with all beneath, and its tables. */
+export function listPositionClasses(
+  sets: readonly PolicySet[],
+  namespace: Identifier,
+): readonly ObjectPosition[] {
+  return [undefined, ...listNameClasses(sets, namespace)].map((table) => ({ namespace, table }))
+}
 
 /**
  * Returns names that represent the tables of a namespace: the declared tables, one name for each pattern of its rules, and
@@ -10,7 +19,7 @@ import { listOwnDocuments } from './steps.ts'
  * another pattern matches the name only if it matches every name of its kind: of all names that one rule allows, or that two
  * decide about, it is the one about which the fewest others decide.
  */
-export function listNameClasses(sets: readonly PolicySet[], namespace: Identifier): readonly string[] {
+function listNameClasses(sets: readonly PolicySet[], namespace: Identifier): readonly string[] {
   const rules = sets.flatMap((set) => listOwnDocuments(set, namespace).flatMap((one) => one.rules))
   const patternsOf = (effect: PolicyRule['effect']): ReadonlySet<string> =>
     new Set(rules.flatMap((rule) => (rule.effect === effect ? (rule.tables ?? []) : [])))

@@ -26,7 +26,7 @@ import { objectKindOfPermission, objectPosition } from '../engine/object-positio
 import { matchSubjects, type KnownCaller } from '../engine/subject.ts'
 import type { PolicySet, Question } from '../policy-set.ts'
 import type { Answer } from './diff-policies.ts'
-import { listNameClasses } from './name-classes.ts'
+import { listPositionClasses } from './name-classes.ts'
 import { listOpenNames, listSteps, reportRule } from './steps.ts'
 
 /** A call in an audit log, as far as the log says. */
@@ -271,12 +271,8 @@ function isAllowedBeneath(candidate: PolicySet, question: Question): boolean {
   const input = { ...question.input, id: undefined }
   return [namespace, ...candidate.documents.map((document) => document.namespace)]
     .filter((beneath) => isWithin(beneath, namespace))
-    .every((beneath) =>
-      [undefined, ...listNameClasses([candidate], beneath)].every((table) => {
-        const position = { namespace: beneath, table }
-        return candidate.evaluate({ ...question, input, position }).kind === 'allowed'
-      }),
-    )
+    .flatMap((beneath) => listPositionClasses([candidate], beneath))
+    .every((position) => candidate.evaluate({ ...question, input, position }).kind === 'allowed')
 }
 
 /** What the log contains of the input of conditions, besides that of a permission. The request has the time of its record. */

@@ -1,6 +1,9 @@
 import type { Permission } from '../../catalog-api/index.ts'
-import { qualifiedRuleName, type RuleReference } from '../engine/decision.ts'
+import { groupBy } from '../../lib/index.ts'
 import type { AuthorizationRequest } from '../conditions/authorization-request.ts'
+import { qualifiedRuleName, type RuleReference } from '../engine/decision.ts'
+import { getPolicyName } from '../language/for-each.ts'
+import type { PolicyDocument } from '../language/policy-document.ts'
 import type { PolicySet } from '../policy-set.ts'
 import { findGrounds, getDenialStatus } from '../visibility/concealment.ts'
 
@@ -29,14 +32,8 @@ export interface DecisionTest extends Expectation {
   readonly beneath: boolean
 }
 
-/** A test and what became of it. */
-export interface TestResult extends Omit<DecisionTest, 'requests' | 'beneath'> {
-  readonly passed: boolean
-  /** Number of requests that were decided. */
-  readonly decisions: number
-  /** Empty if the test passed. */
-  readonly disagreements: readonly Disagreement[]
-}
+/** A test and what became of it: the number of its `decisions`, and those that disagree with it. */
+export type TestResult = ReturnType<typeof runTests>['results'][number]
 
 interface Disagreement {
   readonly operation: Permission
@@ -50,22 +47,17 @@ interface Disagreement {
 }
 
 /**
- * Results of all tests, and the rules that decided at least one request or restrict one of a test with `sends` or `columns`, as
- * `policy/rule`.
+ * Runs tests: those of a policy with `mode: shadow` as if it were in force, all others without it. Covered is a rule that decided a
+ * request, or restricts one of a test with `sends` or `columns`.
  */
-export interface TestRun {
-  readonly results: readonly TestResult[]
-  readonly decidingRules: ReadonlySet<string>
-}
-
 export function runTests(
   tests: readonly DecisionTest[],
-  policiesFor: (test: Pick<DecisionTest, 'document'>) => PolicySet,
-): TestRun {
+  { set: enforced, withShadowPolicies: all }: Readonly<Record<'set' | 'withShadowPolicies', PolicySet>>,
+) {
   const decidingRules = new Set<string>()
   const results = tests.map(({ requests, beneath, ...test }) => {
     const { expectedMessage, expectedSends, expectedColumns } = test
-    const set = policiesFor(test)
+    const set = all.findDocument(test.document)?.isShadow ? all : enforced
     const disagreements = requests.flatMap((request): readonly Disagreement[] => {
       const decision = beneath ? set.decideBeneath(request) : set.decide(request)
       if (decision.rule) decidingRules.add(qualifiedRuleName(decision.rule))
@@ -86,7 +78,24 @@ export function runTests(
     })
     return { ...test, passed: disagreements.length === 0, decisions: requests.length, disagreements }
   })
-  return { results, decidingRules }
+  return { results, coverage: measureCoverage(decidingRules, all.documents) }
+}
+
+/** A rule of a policy with forEach is one rule, covered if it is for each value. */
+function measureCoverage(decidingRules: ReadonlySet<string>, documents: readonly PolicyDocument[]) {
+  const located = documents.flatMap((document) => document.rules.map(({ id: rule }) => ({ document, rule })))
+  const byName = groupBy(located, ({ document, rule }) =>
+    qualifiedRuleName({ policy: getPolicyName(document), rule }),
+  )
+  const untested = [...byName].flatMap(([name, all]) => {
+    const isDeciding = all.every(({ document, rule }) =>
+      decidingRules.has(qualifiedRuleName({ policy: document.name, rule })),
+    )
+    return isDeciding ? [] : [name]
+  })
+  const rules = byName.size
+  const tested = rules - untested.length
+  return { rules, tested, percent: rules === 0 ? 100 : Math.floor((100 * tested) / rules), untested }
 }
 
 function isExpected(

@@ -1,7 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { qualifiedRuleName } from '../../../src/policy/engine/decision.ts'
 import { runTests } from '../../../src/policy/testing/decision-test.ts'
 import { parsePolicies } from '../parse-policies.ts'
 import { createPolicyVocabulary } from '../../../src/policy/language/policy-vocabulary.ts'
@@ -11,18 +10,16 @@ const vocabulary = createPolicyVocabulary({ acceptsDevelopment: true })
 const folder = (name: string): string => fileURLToPath(new URL(`../../../policies/${name}`, import.meta.url))
 
 describe.each(['development', 'examples'])('policies/%s', async (name) => {
-  const { tests, set } = await loadPolicies([folder(name)], vocabulary)
-  const { results, decidingRules } = runTests(tests, () => set)
+  const loaded = await loadPolicies([folder(name)], vocabulary)
+  const { tests } = loaded
+  const { results, coverage } = runTests(tests, loaded)
 
   it.each(results)('decides as $file:$line expects: $name', ({ disagreements }) => {
     expect(disagreements).toEqual([])
   })
 
   it('has a test for each rule', () => {
-    const rules = set.documents.flatMap(({ name, rules }) =>
-      rules.map(({ id }) => qualifiedRuleName({ policy: name, rule: id })),
-    )
-    expect(rules.filter((rule) => !decidingRules.has(rule))).toEqual([])
+    expect(coverage).toMatchObject({ percent: 100, untested: [] })
   })
 
   it('expects denials as well as permissions', () => {

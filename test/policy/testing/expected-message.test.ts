@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { parsePolicies } from '../parse-policies.ts'
-import { compilePolicies } from '../../../src/policy/policy-set.ts'
+import { compileContents } from '../../../src/policy/source/load-policies.ts'
 import { runTests } from '../../../src/policy/testing/decision-test.ts'
 
 function parse(expectation: string, user = 'ann') {
@@ -23,13 +23,13 @@ it.each([
   ['until 5 January', [{ decided: 'deny', message: 'frozen until 4 January' }]],
 ])('a denial is tested for its message: %s', (message, disagreements) => {
   const { documents, tests } = parse(`expect: deny, message: ${message}`)
-  const [result] = runTests(tests, () => compilePolicies(documents)).results
+  const [result] = runTests(tests, compileContents({ documents, tests })).results
   expect(result).toMatchObject({ expectedMessage: message, disagreements })
 })
 
 it('a caller that may not know of the table reads no message', () => {
   const { documents, tests } = parse('expect: deny, message: frozen', 'eve')
-  const [result] = runTests(tests, () => compilePolicies(documents)).results
+  const [result] = runTests(tests, compileContents({ documents, tests })).results
   expect(result?.disagreements).toEqual([expect.not.objectContaining({ message: expect.anything() })])
 })
 

@@ -2,7 +2,6 @@ import {
   changePermissions,
   destinationPermission,
   getOperation,
-  type Identifier,
   isInNamespace,
   isOperationName,
   isSameIdentifier,
@@ -24,7 +23,7 @@ import { anonymousSubject, knownAsOnly, listSubjects, type Subject } from '../..
 import { listNamedPermissions } from '../../language/policy-vocabulary.ts'
 import type { PolicyRule } from '../../language/policy-document.ts'
 import type { PolicySet } from '../../policy-set.ts'
-import { listNameClasses } from '../name-classes.ts'
+import { listPositionClasses } from '../name-classes.ts'
 import { formatRule } from '../steps.ts'
 import { warn, type Check, type Remark } from './finding.ts'
 import { constantResult } from './lint-conditions.ts'
@@ -224,11 +223,10 @@ function listPositions(
   grants: readonly LocatedRule[],
 ): readonly ObjectPosition[] {
   const namespaces = grants.map(({ document }) => document.namespace).slice(0, maxCandidates)
-  const listObjects = (one: Identifier) => [undefined, ...listNameClasses([set], one).slice(0, maxCandidates)]
   return [
     ...(rule.tables ?? []).map((table) => ({ namespace, table: sampleName(table) })),
     ...[namespace, ...namespaces, []].flatMap((one) =>
-      listObjects(one).map((table) => ({ namespace: one, table })),
+      listPositionClasses([set], one).slice(0, maxCandidates),
     ),
   ]
 }
