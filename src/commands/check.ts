@@ -7,7 +7,7 @@ import {
   listUpstreamFiles,
 } from '../config/index.ts'
 import { readOnce, readSecret, readServerCertificates, toError } from '../lib/index.ts'
-import { directOutbound, openOutbound, type Outbound } from '../outbound/index.ts'
+import { directOutbound, openOutbound } from '../outbound/index.ts'
 import { readPageTokenSecret, readUpstreamOptions } from '../gateway/index.ts'
 import {
   describeUnusableKeys,
@@ -28,7 +28,6 @@ import {
   listIgnoredFiles,
   loadPolicies,
   namePolicyFolders,
-  type PolicySet,
 } from '../policy/index.ts'
 import { findDevelopmentFiles } from './dev/development-files.ts'
 import { probeConnections, checkTlsFiles } from './common/probe-connections.ts'
@@ -58,7 +57,8 @@ export function checkCommand(io: Io): Command {
         await probeUpstreams(settings.upstreams, set, outbound, io)
         await probeConnections(settings, outbound, io)
       }
-      await warnOfIgnoredFiles(settings.policies, io)
+      for (const { path } of await listIgnoredFiles(settings.policies.folder))
+        io.stderr.write(`warning: ${path} is not read; expected the extension .yaml or .yml\n`)
       for (const entry of outbound.malformedNoProxy)
         io.stderr.write(
           `warning: NO_PROXY: the entry ${quoteForMessage(entry)} is malformed, and matches no host\n`,
@@ -68,18 +68,19 @@ export function checkCommand(io: Io): Command {
     })
 }
 
-interface CheckedFiles {
-  readonly outbound: Outbound
-  /** The policies in force. */
-  readonly set: PolicySet
-}
-
-/** Reads every file that the settings name; reports all errors, not just the first. */
-async function checkFiles(settings: GatewaySettings, io: Io): Promise<CheckedFiles> {
-  const { listen, policies, identity, audit, upstreams, listing, limits } = settings
+/** Reads every file that the settings name; reports all errors, not just the first. Returns the policies in force, too. */
+async function checkFiles(settings: GatewaySettings, io: Io) {
+  const { listen, policies, identity, audit, upstreams, listing, limits, traces } = settings
   const failures = [...(await findDevelopmentFiles(settings))]
   const check = async (failure: string, step: () => Promise<unknown>): Promise<void> => {
     await runStep(failure, step).catch((error: unknown) => failures.push(toError(error).message))
+  }
+  const use = async <Setting>(
+    what: string,
+    setting: Setting | undefined,
+    step: (setting: Setting) => Promise<unknown>,
+  ): Promise<void> => {
+    if (setting !== undefined) await check(`${what} cannot be used`, () => step(setting))
   }
   let outbound = directOutbound
   await check('the settings of `outbound` cannot be used', async () => {
@@ -88,8 +89,7 @@ async function checkFiles(settings: GatewaySettings, io: Io): Promise<CheckedFil
   await checkTlsFiles(settings, io.environment, (setting, { message }) =>
     failures.push(`the TLS files of ${setting} cannot be used:\n  ${message}`),
   )
-  const { tls } = listen
-  if (tls) await check('the certificates of `listen` cannot be used', () => readServerCertificates(tls))
+  await use('the certificates of `listen`', listen.tls, readServerCertificates)
   const vocabulary = createSettingsVocabulary(settings)
   let set = compilePolicies([])
   const folders = policies.folder.join(' and ')
@@ -102,42 +102,26 @@ async function checkFiles(settings: GatewaySettings, io: Io): Promise<CheckedFil
     assertAnyPolicy(folders, loaded.set.documents.length)
     set = loaded.set
   })
-  const { apiKeys, bootstrapKey, introspection, assertion } = identity
-  if (introspection) {
-    await check('the secret for introspection cannot be used', () =>
-      readSecret(introspection.clientSecretFile),
-    )
-  }
-  if (assertion) {
-    await check('the keys of assertions cannot be used', () => openAssertionSigner(assertion, Date.now))
-  }
-  if (apiKeys) {
-    let keys: readonly StoredKey[] = []
-    await check('the API keys cannot be used', async () => (keys = await listKeys(apiKeys.store)))
-    await check('the pepper of the API keys cannot be used', async () => {
-      const problem = describeUnusableKeys(await readPepper(apiKeys.pepperFile), keys)
-      if (problem !== undefined) throw new Error(problem)
-    })
-  }
-  for (const { name, jwks } of identity.issuers) {
-    if (jwks && 'file' in jwks)
-      await check(`the keys of the issuer ${name} cannot be used`, () => readJwksFile(jwks.file))
-  }
-  if (bootstrapKey) await check('the bootstrap key cannot be used', () => readBootstrapKey(bootstrapKey))
-  if (listing) {
-    await check('the secret of page tokens cannot be used', () => readPageTokenSecret(listing.tokenKeyFile))
-  }
-  const { sealKeyFile, redaction } = audit
-  if (sealKeyFile !== undefined)
-    await check('the key of the seals cannot be used', () => readSealKey(sealKeyFile))
-  const { keyFile } = redaction
-  if (keyFile !== undefined)
-    await check('the key of the redaction cannot be used', () => readRedactionKey(keyFile))
-  for (const [setting, file] of listReceiverSecrets(settings))
-    await check(`the secret of ${setting} cannot be used`, () => readSecret(file))
-  const { shared } = limits
-  if (shared)
-    await check('the files of the shared limits cannot be used', () => readRedisAccess(shared, outbound))
+  const { apiKeys, bootstrapKey, introspection, assertion, issuers } = identity
+  await use('the secret for introspection', introspection?.clientSecretFile, readSecret)
+  await use('the keys of assertions', assertion, (keys) => openAssertionSigner(keys, Date.now))
+  let keys: readonly StoredKey[] = []
+  await use('the API keys', apiKeys?.store, async (store) => (keys = await listKeys(store)))
+  await use('the pepper of the API keys', apiKeys?.pepperFile, async (file) => {
+    const problem = describeUnusableKeys(await readPepper(file), keys)
+    if (problem !== undefined) throw new Error(problem)
+  })
+  for (const { name, jwks } of issuers)
+    await use(`the keys of the issuer ${name}`, 'file' in jwks ? jwks.file : undefined, readJwksFile)
+  await use('the bootstrap key', bootstrapKey, readBootstrapKey)
+  await use('the secret of page tokens', listing?.tokenKeyFile, readPageTokenSecret)
+  await use('the key of the seals', audit.sealKeyFile, readSealKey)
+  await use('the key of the redaction', audit.redaction.keyFile, readRedactionKey)
+  for (const sink of audit.sinks)
+    if (sink.type === 'otlp')
+      await use(`the secret of audit.sinks.${sink.name}`, sink.credential?.file, readSecret)
+  await use('the secret of traces', traces?.credential?.file, readSecret)
+  await use('the files of the shared limits', limits.shared, (shared) => readRedisAccess(shared, outbound))
   for (const upstream of upstreams) {
     const unreadable = failures.length
     for (const file of listUpstreamFiles(upstream)) {
@@ -150,21 +134,4 @@ async function checkFiles(settings: GatewaySettings, io: Io): Promise<CheckedFil
   }
   if (failures.length > 0) throw new CommandFailure(failures.join('\n'))
   return { outbound, set }
-}
-
-/** Files with secrets for what receives records and traces, with their settings. */
-function* listReceiverSecrets({
-  audit,
-  traces,
-}: GatewaySettings): Generator<readonly [setting: string, file: string]> {
-  for (const sink of audit.sinks) {
-    const setting = `audit.sinks.${sink.name}`
-    if (sink.type === 'otlp' && sink.credential) yield [setting, sink.credential.file]
-  }
-  if (traces?.credential) yield ['traces', traces.credential.file]
-}
-
-async function warnOfIgnoredFiles({ folder }: GatewaySettings['policies'], io: Io): Promise<void> {
-  for (const { path } of await listIgnoredFiles(folder))
-    io.stderr.write(`warning: ${path} is not read; expected the extension .yaml or .yml\n`)
 }

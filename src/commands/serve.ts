@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import { ignoreOtherSignals } from '../lib/index.ts'
-import { assertNoDevelopmentFiles } from './dev/development-files.ts'
+import { findDevelopmentFiles } from './dev/development-files.ts'
 import { readConfig } from './common/arguments.ts'
-import { runStep } from './common/command-failure.ts'
+import { CommandFailure, runStep } from './common/command-failure.ts'
 import type { Io } from './common/io.ts'
 import { formatExample, newCommand } from './common/new-command.ts'
 import { runUntilStopped } from './common/run-until-stopped.ts'
@@ -22,7 +22,8 @@ export function serveCommand(io: Io): Command {
 async function serve(config: string, io: Io): Promise<void> {
   ignoreOtherSignals()
   const settings = await readConfig(config, io)
-  await assertNoDevelopmentFiles(settings)
+  const developmentFiles = await findDevelopmentFiles(settings)
+  if (developmentFiles.length > 0) throw new CommandFailure(developmentFiles.join('\n'))
   const gateway = await runStep('the gateway cannot start', () => startGateway({ settings }))
   const { url, adminUrl, passThroughUrl } = gateway
   const routes = passThroughUrl === undefined ? '' : `pass-through on ${passThroughUrl}\n`

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import type { z } from 'zod'
 import { addProblems, readSettings } from '../settings/index.ts'
 import {
   findClientStatementProblems,
@@ -53,6 +54,13 @@ export async function readGatewaySettings(
   return listUpstreams(
     readSettings(gatewaySettingsSchema, { file, text: await readFile(file, 'utf8'), environment }),
   )
+}
+
+/** Fills in the defaults of settings with absolute paths. Throws Error if they contradict each other. */
+export function parseGatewaySettings(settings: z.input<typeof gatewaySettingsSchema>): GatewaySettings {
+  const { data, error } = gatewaySettingsSchema.safeParse(settings)
+  if (error) throw new Error(error.issues.map(({ message }) => message).join('\n'))
+  return listUpstreams(data)
 }
 
 /** The settings as the gateway uses them: one upstream is a list of one. */

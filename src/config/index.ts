@@ -3,7 +3,6 @@
  */
 export {
   type AuditMode,
-  auditSchema,
   type OtlpSettings,
   redactionSchema,
   type RedactionSettings,
@@ -20,7 +19,7 @@ export type {
 } from './caller-limit-settings.ts'
 export { formatEffectiveSettings } from './effective-settings.ts'
 export { type EmbeddedSettings, readEmbeddedSettings } from './embedded-settings.ts'
-export { type GatewaySettings, readGatewaySettings } from './gateway-settings.ts'
+export { type GatewaySettings, parseGatewaySettings, readGatewaySettings } from './gateway-settings.ts'
 export {
   apiKeyNameSchema,
   type AssertionSettings,
@@ -30,19 +29,12 @@ export {
   type KubernetesSettings,
   listIssuerNames,
 } from './identity-settings.ts'
-export {
-  limitsSchema,
-  listenSchema,
-  type ListenSettings,
-  timeoutsSchema,
-  type TlsSettings,
-} from './listen-settings.ts'
+export type { ListenSettings, TlsSettings } from './listen-settings.ts'
 export { type PassThroughRouteSettings, webSocketMethod } from './pass-through-settings.ts'
 export type { DelegatedNamespace, PolicyKubernetesSettings, PolicyNamespace } from './policy-settings.ts'
 export {
   areTracesDisabled,
   listUnreadVariables,
-  logSchema,
   type LogSettings,
   type MetricsSettings,
   otherNamespaces,
@@ -62,6 +54,5 @@ export {
   type CallerIdentity,
   findCredentialProblem,
   listUpstreamFiles,
-  upstreamSchema,
   type UpstreamSettings,
 } from './upstream/upstream-settings.ts'

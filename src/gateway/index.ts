@@ -10,7 +10,6 @@ export { listUpstreamTables, listUpstreamVersions } from './changes/list-upstrea
 export { readPageTokenSecret } from './sealed-tokens.ts'
 export { openOwnClient, type UpstreamAccess } from './upstream/own-client.ts'
 export { probeRestrictions } from './upstream/probe-restrictions.ts'
-export type { Upstream } from './upstream/upstream.ts'
 export { createUpstreams, readUpstreamOptions, type Upstreams } from './upstream/upstreams.ts'
 
 /** Starts a gateway. Loaded when it is called: most commands start none. */

@@ -7,7 +7,6 @@ import {
   listUpstreamTables,
   listUpstreamVersions,
   readUpstreamOptions,
-  type Upstream,
   type Upstreams,
 } from '../../gateway/index.ts'
 import { formatCount, readOnce, toError } from '../../lib/index.ts'
@@ -26,10 +25,13 @@ interface CompareOptions {
   readonly json?: boolean
 }
 
-interface UnexplainedVersion extends ListedVersion {
-  readonly upstream: string
+interface BranchVersion extends ListedVersion {
   readonly id: Identifier
   readonly branch: string
+}
+
+interface UnexplainedVersion extends BranchVersion {
+  readonly upstream: string
 }
 
 export function compareCommand(io: Io): Command {
@@ -65,16 +67,17 @@ async function compare(folders: readonly string[], options: CompareOptions, io: 
   if (audit.mode === 'besteffort')
     io.stderr.write('with audit.mode: besteffort, the log may lack changes that this gateway has forwarded\n')
   const upstreams = await openUpstreams(settings, io)
-  const comparison = new Comparison(upstreams, records, options)
+  const summary: Summary = { tables: 0, versions: 0, unexplained: 0, problems: [] }
   async function* lines(): AsyncGenerator<string> {
-    for await (const found of comparison.run()) yield formatVersion(found, json)
+    for await (const found of compareTables(upstreams, records, options, summary))
+      yield formatVersion(found, json)
   }
   try {
     await printLines(io, lines())
   } finally {
     upstreams.close()
   }
-  const { tables, versions, unexplained, problems } = comparison
+  const { tables, versions, unexplained, problems } = summary
   io.stderr.write(`${formatCount(versions, 'version')} of ${formatCount(tables, 'table')} compared\n`)
   const failures = [
     ...(unexplained > 0 ? [`${formatCount(unexplained, 'version')} without a record that explains it`] : []),
@@ -92,76 +95,64 @@ async function openUpstreams(settings: GatewaySettings, io: Io): Promise<Upstrea
   })
 }
 
-/** Lists the tables of the upstreams, one request at a time. */
-class Comparison {
-  tables = 0
-  versions = 0
-  unexplained = 0
+interface Summary {
+  tables: number
+  versions: number
+  unexplained: number
   /** Why not all tables were compared; the first few. */
-  readonly problems: string[] = []
-  readonly #upstreams: Upstreams
-  readonly #records: RecordedVersions
-  readonly #namespace: Identifier
-  readonly #since: number
-
-  constructor(upstreams: Upstreams, records: RecordedVersions, { namespace = [], since }: CompareOptions) {
-    this.#upstreams = upstreams
-    this.#records = records
-    this.#namespace = namespace
-    this.#since = since?.getTime() ?? records.first
-  }
-
-  async *run(): AsyncGenerator<UnexplainedVersion, void> {
-    for (const upstream of this.#upstreams.all) {
-      try {
-        for await (const id of listUpstreamTables(upstream, this.#upstreams, this.#namespace)) {
-          const found = await this.#compareTable(id, upstream)
-          this.unexplained += found.length
-          for (const version of found) yield { ...version, upstream: upstream.name, id }
-        }
-      } catch (error) {
-        this.#addProblem(`the tables of the upstream ${upstream.name} cannot be listed`, error)
-      }
-    }
-  }
-
-  async #compareTable(
-    id: Identifier,
-    upstream: Upstream,
-  ): Promise<(ListedVersion & { readonly branch: string })[]> {
-    const found: (ListedVersion & { readonly branch: string })[] = []
-    try {
-      for await (const { branch, versions } of listUpstreamVersions(id, upstream.own)) {
-        const unexplained = await this.#findUnexplained(id, branch, versions)
-        found.push(...unexplained.map((version) => ({ ...version, branch })))
-        this.versions += versions.length
-      }
-      this.tables += 1
-    } catch (error) {
-      this.#addProblem(`the versions of the table ${formatIdentifierText(id)} cannot be read`, error)
-    }
-    return found
-  }
-
-  async #findUnexplained(
-    id: Identifier,
-    branch: string,
-    versions: readonly ListedVersion[],
-  ): Promise<ListedVersion[]> {
-    const found = findUnexplained(versions, this.#records.find(id, branch), this.#since)
-    const oldest = this.#records.readAt - clockToleranceMs
-    if (found.every(({ time }) => time !== undefined && time < oldest)) return found
-    // They may have been recorded after the log was read.
-    await this.#records.read()
-    return findUnexplained(versions, this.#records.find(id, branch), this.#since)
-  }
-
-  #addProblem(what: string, error: unknown): void {
-    if (this.problems.length < maxProblems) this.problems.push(`${what}: ${toError(error).message}`)
-  }
+  readonly problems: string[]
 }
 
 const maxProblems = 10
+
+/** Lists the tables of the upstreams, one request at a time. */
+async function* compareTables(
+  upstreams: Upstreams,
+  records: RecordedVersions,
+  { namespace = [], since }: CompareOptions,
+  summary: Summary,
+): AsyncGenerator<UnexplainedVersion, void> {
+  const begin = since?.getTime() ?? records.first
+  const addProblem = (what: string, error: unknown): void => {
+    if (summary.problems.length < maxProblems) summary.problems.push(`${what}: ${toError(error).message}`)
+  }
+  for (const upstream of upstreams.all) {
+    try {
+      for await (const id of listUpstreamTables(upstream, upstreams, namespace)) {
+        const found: BranchVersion[] = []
+        try {
+          for await (const { branch, versions } of listUpstreamVersions(id, upstream.own)) {
+            const unexplained = await compareBranch(id, branch, versions, records, begin)
+            found.push(...unexplained.map((version) => ({ ...version, id, branch })))
+            summary.versions += versions.length
+          }
+          summary.tables += 1
+        } catch (error) {
+          addProblem(`the versions of the table ${formatIdentifierText(id)} cannot be read`, error)
+        }
+        summary.unexplained += found.length
+        for (const version of found) yield { ...version, upstream: upstream.name }
+      }
+    } catch (error) {
+      addProblem(`the tables of the upstream ${upstream.name} cannot be listed`, error)
+    }
+  }
+}
+
+async function compareBranch(
+  id: Identifier,
+  branch: string,
+  versions: readonly ListedVersion[],
+  records: RecordedVersions,
+  since: number,
+): Promise<readonly ListedVersion[]> {
+  const found = findUnexplained(versions, records.find(id, branch), since)
+  const oldest = records.readAt - clockToleranceMs
+  if (found.every(({ time }) => time !== undefined && time < oldest)) return found
+  // They may have been recorded after the log was read.
+  await records.read()
+  return findUnexplained(versions, records.find(id, branch), since)
+}
 
 function formatVersion(found: UnexplainedVersion, json = false): string {
   const { upstream, id, version } = found

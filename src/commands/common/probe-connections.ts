@@ -121,22 +121,11 @@ function listConnections(settings: GatewaySettings, environment: NodeJS.ProcessE
 }
 
 function listApiServers({ identity, policies }: GatewaySettings): readonly Connection[] {
-  const used = [
-    ['identity.kubernetes', identity.kubernetes && inCluster],
-    ['policies.kubernetes', policies.kubernetes && inCluster],
-  ] as const
-  return used.flatMap(([setting, cluster]) =>
-    cluster
-      ? [
-          {
-            setting,
-            target: toTarget(cluster.apiServer),
-            tls: { caFile: cluster.caFile },
-            mayHaveProxy: false,
-          },
-        ]
-      : [],
-  )
+  const { apiServer, caFile } = inCluster
+  return [
+    ...(identity.kubernetes ? ['identity.kubernetes'] : []),
+    ...(policies.kubernetes ? ['policies.kubernetes'] : []),
+  ].map((setting) => ({ setting, target: toTarget(apiServer), tls: { caFile }, mayHaveProxy: false }))
 }
 
 function toTarget(text: string): OutboundTarget {

@@ -18,7 +18,7 @@ import {
 import { readOnce, toError } from '../../lib/index.ts'
 import { describeConnectFailure, type Outbound } from '../../outbound/index.ts'
 import type { PolicySet } from '../../policy/index.ts'
-import { CommandFailure, runStep } from './command-failure.ts'
+import { CommandFailure } from './command-failure.ts'
 import type { Io } from './io.ts'
 
 /**
@@ -36,14 +36,12 @@ export async function probeUpstreams(
     const { name, url } = settings
     try {
       const options = await readUpstreamOptions(settings, outbound, readOnce)
-      const probe = await runStep(`the upstream ${name} (${url}) cannot be reached`, async () =>
-        probeUpstream(options).catch((error: unknown) => {
-          throw new CommandFailure(
-            `the upstream ${name} (${url}) cannot be reached:\n  ${describeConnectFailure(error)}`,
-            { cause: error },
-          )
-        }),
-      )
+      const probe = await probeUpstream(options).catch((error: unknown) => {
+        throw new Error(
+          `the upstream ${name} (${url}) cannot be reached:\n  ${describeConnectFailure(error)}`,
+          { cause: error },
+        )
+      })
       const problem = findProblem(settings, probe)
       if (problem !== undefined) failures.push(`the upstream ${name} (${url}) cannot be used:\n  ${problem}`)
       else {

@@ -3,18 +3,10 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { InvalidArgumentError, Option, type Command } from 'commander'
-import {
-  auditSchema,
-  type GatewaySettings,
-  limitsSchema,
-  listenSchema,
-  logSchema,
-  timeoutsSchema,
-  upstreamSchema,
-} from '../../config/index.ts'
+import { type GatewaySettings, parseGatewaySettings } from '../../config/index.ts'
 import { parseBytes } from '../../settings/index.ts'
 import { readOrCreatePepper } from '../../identity/index.ts'
-import { ignoreOtherSignals, makeFolder, quoteForShell } from '../../lib/index.ts'
+import { hasErrorCode, ignoreOtherSignals, makeFolder, quoteForShell } from '../../lib/index.ts'
 import { startBundledCatalog, type BundledCatalog } from './bundled-catalog.ts'
 import { runStep } from '../common/command-failure.ts'
 import type { Io } from '../common/io.ts'
@@ -96,35 +88,20 @@ async function runDev(options: DevOptions, io: Io): Promise<void> {
 }
 
 function buildDevSettings(folder: string, options: DevOptions, catalog: BundledCatalog): GatewaySettings {
-  return {
-    listen: listenSchema.parse({ port: options.port }),
-    admin: {
-      host: '127.0.0.1',
-      port: options.adminPort,
-      allowedHosts: [],
-      console: true,
-    },
-    upstreams: [
-      upstreamSchema.parse({
-        url: catalog.url,
-        credential: { header: 'authorization', value: catalog.authorization },
-      }),
-    ],
-    crossSite: { allowedOrigins: [] },
+  return parseGatewaySettings({
+    listen: { port: options.port },
+    admin: { port: options.adminPort, console: true },
+    upstream: { url: catalog.url, credential: { value: catalog.authorization } },
     databases: 'namespaces',
     identity: {
       apiKeys: { store: join(folder, devFiles.store), pepperFile: join(folder, devFiles.pepper) },
-      issuers: [],
     },
-    policies: { folder: [resolve(options.policies)] },
-    audit: auditSchema.parse({ folder: join(folder, devFiles.audit) }),
+    policies: { folder: resolve(options.policies) },
+    audit: { folder: join(folder, devFiles.audit) },
     dialects: ['lance'],
-    limits: limitsSchema.parse({}),
-    timeouts: timeoutsSchema.parse({}),
     outbound: { proxy: { noProxy: ['*'] } },
-    log: logSchema.parse({}),
     unsafe: ['development-policies'],
-  }
+  })
 }
 
 /** Reuses the key of the previous run, so that pasted commands still work; creates one the first time. */
@@ -140,8 +117,8 @@ async function loadOrCreateKey(file: string): Promise<string> {
 
 /** An empty store, so that `keys create` can add keys while the gateway runs. */
 async function createKeyStore(file: string): Promise<void> {
-  await writeFile(file, 'keys: []\n', { mode: 0o600, flag: 'wx' }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EEXIST') throw error
+  await writeFile(file, 'keys: []\n', { mode: 0o600, flag: 'wx' }).catch((error: unknown) => {
+    if (!hasErrorCode(error, 'EEXIST')) throw error
   })
 }
 

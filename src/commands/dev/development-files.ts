@@ -2,13 +2,6 @@ import { access, realpath } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { acceptanceHint, type GatewaySettings } from '../../config/index.ts'
 import { devFiles } from './dev.ts'
-import { CommandFailure } from '../common/command-failure.ts'
-
-/** Throws CommandFailure if the settings name files of `dev` without accepting that explicitly. */
-export async function assertNoDevelopmentFiles(settings: GatewaySettings): Promise<void> {
-  const found = await findDevelopmentFiles(settings)
-  if (found.length > 0) throw new CommandFailure(found.join('\n'))
-}
 
 /** Describes the files of `dev` that the settings name and do not accept. */
 export async function findDevelopmentFiles({
@@ -25,26 +18,23 @@ export async function findDevelopmentFiles({
       file: credential?.file,
     })),
   ]
+  if (unsafe.includes('development-key')) return []
   const found: string[] = []
-  if (!unsafe.includes('development-key')) {
-    for (const { setting, file } of secrets) {
-      if (file === undefined || !(await isDevelopmentFile(file))) continue
-      const expected = `expected separate files, ${acceptanceHint('development-key')}`
-      found.push(`${setting} is in the data folder of \`dev\`, next to its key; ${expected}`)
-    }
+  for (const { setting, file } of secrets) {
+    if (file === undefined || !(await isDevelopmentFile(file))) continue
+    const expected = `expected separate files, ${acceptanceHint('development-key')}`
+    found.push(`${setting} is in the data folder of \`dev\`, next to its key; ${expected}`)
   }
   return found
 }
 
-async function isDevelopmentFile(file: string): Promise<boolean> {
-  const folder = dirname(await realPath(file))
-  return access(join(folder, devFiles.key)).then(
-    () => true,
-    () => false,
-  )
-}
-
-/** Resolves symbolic links. A missing file keeps its path: reading it reports the error. */
-function realPath(path: string): Promise<string> {
-  return realpath(path).catch(() => path)
+/** Follows symbolic links. A missing file is none: reading it reports the error. */
+function isDevelopmentFile(file: string): Promise<boolean> {
+  return realpath(file)
+    .catch(() => file)
+    .then((path) => access(join(dirname(path), devFiles.key)))
+    .then(
+      () => true,
+      () => false,
+    )
 }
