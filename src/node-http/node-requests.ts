@@ -43,7 +43,7 @@ export class NodeRequests {
   ): void {
     const { socket } = raw
     let connection = this.#connections.get(socket)
-    if (connection === undefined) this.#connections.set(socket, (connection = new PipelinedRequests(socket)))
+    if (connection === undefined) this.#connections.set(socket, (connection = createPipeline(socket)))
     const requests = connection
     const addresses = readConnectionAddresses(socket)
     const fail = (error: Error): void => {
@@ -53,8 +53,7 @@ export class NodeRequests {
     const start = (): void => {
       const head = this.#readHead(raw, addresses)
       if (head === undefined) return
-      const { request } = new MessageBody(raw, head, addresses, fail)
-      this.#start(request, rawResponse, requests, onRequest)
+      this.#start(createRequest(raw, head, addresses, fail), rawResponse, requests, onRequest)
     }
     void requests.add(rawResponse, ownedBy({ fail }, start))
   }
@@ -141,108 +140,84 @@ export function limitSending(
   response.setTimeout(sendTimeoutMs, ownedBy(request, onTimeout))
 }
 
-/** Passes the body of a request of node to the request of the pipeline, while that consumes it. */
-class MessageBody implements RequestConnection {
-  readonly request: IncomingRequest
-  readonly socket: Socket
-  readonly addresses: ConnectionAddresses
-  readonly fail: RequestConnection['fail']
-  readonly #message: IncomingMessage
-  #isReading = false
-
-  constructor(
-    message: IncomingMessage,
-    head: RequestHead,
-    addresses: ConnectionAddresses,
-    fail: RequestConnection['fail'],
-  ) {
-    this.fail = fail
-    this.socket = message.socket
-    this.addresses = addresses
-    this.#message = message
-    this.request = new IncomingRequest(head, performance.now(), this)
-    const complete = ownedBy(this, () => this.request.complete())
-    const abort = ownedBy(this, () => this.request.abort())
-    message
-      // An empty body ends even if it is not read.
-      .on('end', () => (message.complete ? complete() : abort()))
-      // `close` follows.
-      .on('error', () => undefined)
-      .on('aborted', abort)
-      .on('close', abort)
-    // A message that is not read does not end.
-    if (this.request.isComplete) message.resume()
+/** Creates the request of a message, whose body is read while the pipeline consumes it. */
+function createRequest(
+  message: IncomingMessage,
+  head: RequestHead,
+  addresses: ConnectionAddresses,
+  fail: RequestConnection['fail'],
+): IncomingRequest {
+  const { socket } = message
+  let isReading = false
+  const connection: RequestConnection = {
+    socket,
+    addresses,
+    fail,
+    destroy: () => socket.destroy(),
+    applyFlowControl() {
+      if (!request.wantsBody) {
+        message.pause()
+        return
+      }
+      if (isReading) message.resume()
+      else message.on('data', ownedBy(connection, receive))
+      isReading = true
+      // A body that has arrived is read at once, so that it can be discarded without closing the connection.
+      let chunk: unknown
+      do chunk = message.read()
+      while (chunk !== null && request.wantsBody)
+      if (request.wantsBody && message.readableLength === 0 && message.complete) request.complete()
+    },
   }
-
-  applyFlowControl(): void {
-    const message = this.#message
-    if (!this.request.wantsBody) {
-      message.pause()
-      return
-    }
-    if (this.#isReading) message.resume()
-    else this.#startReading()
-    this.#readBuffered()
+  const request = new IncomingRequest(head, performance.now(), connection)
+  function receive(chunk: Buffer): void {
+    request.receive(chunk)
+    if (!request.wantsBody) message.pause()
   }
-
-  destroy(): void {
-    this.socket.destroy()
-  }
-
-  #startReading(): void {
-    this.#isReading = true
-    const onData = (chunk: Buffer): void => {
-      this.request.receive(chunk)
-      if (!this.request.wantsBody) this.#message.pause()
-    }
-    this.#message.on('data', ownedBy(this, onData))
-  }
-
-  /** A body that has arrived is read at once, so that it can be discarded without closing the connection. */
-  #readBuffered(): void {
-    const { request } = this
-    const message = this.#message
-    let chunk: unknown
-    do chunk = message.read()
-    while (chunk !== null && request.wantsBody)
-    if (request.wantsBody && message.readableLength === 0 && message.complete) request.complete()
-  }
+  const complete = ownedBy(connection, () => request.complete())
+  const abort = ownedBy(connection, () => request.abort())
+  message
+    // An empty body ends even if it is not read.
+    .on('end', () => (message.complete ? complete() : abort()))
+    // `close` follows.
+    .on('error', () => undefined)
+    .on('aborted', abort)
+    .on('close', abort)
+  // A message that is not read does not end.
+  if (request.isComplete) message.resume()
+  return request
 }
+
+type PipelinedRequests = ReturnType<typeof createPipeline>
 
 /**
  * Serves the requests of a connection one after the other. Node passes pipelined ones at once, and would serve one behind
  * a response that closes the connection.
  */
-class PipelinedRequests {
-  readonly #socket: Socket
-  #last: Promise<unknown> = Promise.resolve()
-  #unfinished = 0
-  #isClosed = false
-
-  constructor(socket: Socket) {
-    this.#socket = socket
-  }
-
-  /** Calls `start` when all previous responses are complete. It is not called if the last one closes the connection. */
-  async add(response: ServerResponse, start: () => void): Promise<void> {
-    const socket = this.#socket
-    const before = this.#last
-    this.#last = new Promise((resolve) => response.once('close', resolve))
-    this.#unfinished += 1
-    // No further requests are read; those that were received are parsed already.
-    if (this.#unfinished > 1) socket.pause()
-    await before
-    // Node may still parse bytes that were received with the last request.
-    if (this.#isClosed || socket.destroyed || socket.writableEnded) return
-    response.once('close', () => {
-      this.#unfinished -= 1
-      if (this.#unfinished <= 1 && socket.isPaused()) socket.resume()
-    })
-    start()
-  }
-
-  /** Starts no further request. */
-  close(): void {
-    this.#isClosed = true
+function createPipeline(socket: Socket) {
+  let last: Promise<unknown> = Promise.resolve()
+  let unfinished = 0
+  let isClosed = false
+  return {
+    /** Calls `start` when all previous responses are complete. It is not called if the last one closes the connection. */
+    async add(response: ServerResponse, start: () => void): Promise<void> {
+      const before = last
+      last = new Promise((resolve) => response.once('close', resolve))
+      unfinished += 1
+      // No further requests are read; those that were received are parsed already.
+      if (unfinished > 1) socket.pause()
+      await before
+      // Node may still parse bytes that were received with the last request.
+      if (isClosed || socket.destroyed || socket.writableEnded) return
+      response.once('close', () => {
+        unfinished -= 1
+        if (unfinished <= 1 && socket.isPaused()) socket.resume()
+      })
+      start()
+    },
+    /** Starts no further request. */
+    close(): void {
+      isClosed = true
+    },
   }
 }
