@@ -117,13 +117,14 @@ it('an invalid test is an error with its location', async () => {
   const tests = [
     { operations: ['DropNamespace'], table: ['sales', 'orders'], expect: 'allow' },
     { operations: ['read'], expect: 'maybe', given: { brunch: 'main' } },
+    { operations: ['read'], expect: 'allow' },
   ]
   const folder = await folderOf({ ...sales, tests })
   const { status, messages } = await policy('test', '--policies', folder)
   expect(status).toBe(1)
   for (const expected of [
     'tests[0].operations[0]: DropNamespace does not apply to a table; expected "namespace"',
-    'tests[1] names no object; expected exactly one of namespace, table, transaction',
+    'tests[2] names no object; expected exactly one of namespace, table, transaction',
     'tests[1].expect is "maybe"; expected allow or deny',
     'unknown field "tests[1].given.brunch"; did you mean "branch"?',
   ]) {
