@@ -39,13 +39,17 @@ export function createCustomResourceDefinition(): string {
     },
   }
   const document = new Document(definition)
-  // A list of names in a line.
+  // A list of names in a line, and what has only short values.
   visit(document, {
     Seq: (_, list) => {
       if (list.items.every(isScalar)) list.flow = true
     },
+    Map: (_, map) => {
+      const isShort = JSON.stringify(map).length <= 90
+      if (isShort && map.items.every(({ value }) => isScalar(value))) map.flow = true
+    },
   })
-  return `# Written by npm run schema.\n${document.toString({ lineWidth: 0, flowCollectionPadding: false })}`
+  return `# Written by npm run schema.\n${document.toString({ lineWidth: 0 })}`
 }
 
 const printerColumns = [
