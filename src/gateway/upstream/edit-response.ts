@@ -4,7 +4,6 @@ import {
   type Identifier,
   isOperationName,
   isWithin,
-  type Operation,
   refusal,
   type RouteMatch,
   type StatedFacts,
@@ -38,13 +37,28 @@ interface ReplacedId {
   readonly replace: (upstreamId: string) => string
 }
 
+/** How much of a text is taken at once: with the shortest members, some milliseconds of work. */
+const transformedBytes = 64 * 1024
+
 /**
  * Edits the body of a response. A body without anything to edit is returned as it is. Throws ServiceUnavailable (502)
  * for a body that is not JSON but has to be edited, because its content cannot be checked.
  */
 export function* editResponse(body: Buffer, edits: ResponseEdits): Steps<Buffer> {
   if (body.length === 0 || (edits.mayBeText && isText(body)) || !(yield* isEdited(body, edits))) return body
-  return yield* transformResponse(body, createVisitor(edits))
+  const text = new JsonTransformer(createVisitor(edits), body.length, 'any')
+  const edited: Buffer[] = []
+  try {
+    for (let from = 0; from < body.length; from += transformedBytes) {
+      yield* text.pushInSteps(body.subarray(from, from + transformedBytes))
+      for (const chunk of text.takeReady()) edited.push(chunk)
+    }
+    text.end()
+    for (const chunk of text.takeRest()) edited.push(chunk)
+    return concatChunks(edited)
+  } catch (error) {
+    throw refusal('upstream_response_invalid', 'the response of the catalog is not JSON', { cause: error })
+  }
 }
 
 /** Whether the body may contain anything that is edited. Almost no response does, and searching is faster than reading. */
@@ -68,26 +82,6 @@ function* mayContainCredential(body: Buffer): Steps<boolean> {
     from = end
   }
   return false
-}
-
-/** How much of a text is taken at once: with the shortest members, some milliseconds of work. */
-const transformedBytes = 64 * 1024
-
-/** Rewrites the JSON of a response. Throws ServiceUnavailable (502) for a body that is not JSON. */
-function* transformResponse(body: Buffer, visitor: JsonVisitor): Steps<Buffer> {
-  const text = new JsonTransformer(visitor, body.length, 'any')
-  const edited: Buffer[] = []
-  try {
-    for (let from = 0; from < body.length; from += transformedBytes) {
-      yield* text.pushInSteps(body.subarray(from, from + transformedBytes))
-      for (const chunk of text.takeReady()) edited.push(chunk)
-    }
-    text.end()
-    for (const chunk of text.takeRest()) edited.push(chunk)
-    return concatChunks(edited)
-  } catch (error) {
-    throw refusal('upstream_response_invalid', 'the response of the catalog is not JSON', { cause: error })
-  }
 }
 
 function createVisitor(edits: ResponseEdits): JsonVisitor {
@@ -239,8 +233,9 @@ function createResponseEdits(request: PermittedRequest, sealedIds: SealedIds): R
   const remaining = operation.body === 'map' ? noValue : described
   const form = withholdsDescription && described !== undefined && !mayBeText ? remaining : undefined
   const replacedId = createIdReplacement(request, sealedIds)
+  const namesObject = described !== undefined && [...idMembers].some((name) => described.members.has(name))
   // The client reads ids as relative to its database.
-  const database = returnsId(operation) ? request.database : []
+  const database = namesObject ? request.database : []
   const isEdited =
     withholdsCredentials || form !== undefined || replacedId !== undefined || database.length > 0
   return isEdited
@@ -274,10 +269,4 @@ function createIdReplacement(
     replace: (upstreamId) =>
       sealedIds.seal(begins ? 'multipart write' : 'job', { ...started, upstreamId }, principal),
   }
-}
-
-/** Whether the response to an operation names its object by an id. */
-function returnsId(operation: Operation): boolean {
-  const members = getResponseForm(operation)?.members
-  return members !== undefined && [...idMembers].some((name) => members.has(name))
 }
