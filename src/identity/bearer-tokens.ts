@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { createCallerReader, type VerifiedToken } from './jwt/claims.ts'
-import { openIntrospection, type Introspection } from './introspection/introspection.ts'
+import { openIntrospection } from './introspection/introspection.ts'
 import {
   type IntrospectionSettings,
   type KubernetesSettings,
@@ -17,7 +17,6 @@ import { createTokenVerifier, type TrustedIssuer } from './jwt/token-verifier.ts
 import { TokenCache } from './token-cache.ts'
 import { hasJwtForm } from './jwt/parse-jwt.ts'
 import type { ClusterAccess } from '../kubernetes/index.ts'
-import { readSecret } from '../lib/index.ts'
 
 const maxTokenLength = 16 * 1024
 
@@ -47,21 +46,11 @@ export async function openBearerTokenVerifier(
   sources: TokenSources,
   runtime: IdentityRuntime,
 ): Promise<BearerTokenVerifier> {
-  const { introspection: introspected } = sources
-  const { outbound, now, report } = runtime
-  const client = introspected && {
-    opener: await outbound.openClient('identity.introspection', introspected),
-    secret: await outbound.follow({
-      setting: 'identity.introspection.clientSecretFile',
-      files: [introspected.clientSecretFile],
-      read: () => readSecret(introspected.clientSecretFile),
-    }),
-  }
+  const cache = new TokenCache(runtime.now)
+  const introspection =
+    sources.introspection && (await openIntrospection(sources.introspection, cache, runtime))
   const issuers = await openIssuers(sources, runtime)
-  const cache = new TokenCache(now)
-  const verifyToken = createTokenVerifier(issuers, cache, now)
-  const introspection: Introspection | undefined =
-    introspected && client && openIntrospection(introspected, client, cache, { now, report })
+  const verifyToken = createTokenVerifier(issuers, cache, runtime.now)
   return {
     verify(authorization) {
       const token = parseBearer(authorization)

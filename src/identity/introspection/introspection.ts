@@ -1,7 +1,7 @@
-import type { Followed } from '../../lib/index.ts'
+import { readSecret } from '../../lib/index.ts'
 import { Agent } from 'undici'
 import { z } from 'zod'
-import { createUndiciConnector, type SocketOpener } from '../../outbound/index.ts'
+import { createUndiciConnector } from '../../outbound/index.ts'
 import {
   type Claims,
   clockSkewSeconds,
@@ -23,28 +23,28 @@ const timeoutMs = 5_000
 /** Further tokens get 503. */
 const maxConcurrent = 64
 
-export interface Introspection {
+interface Introspection {
   /** `digest` is the SHA-256 in hex. Throws or rejects with AuthenticationError. */
   verify(token: string, digest: string): Promise<VerifiedToken>
   close(): Promise<void>
 }
 
-/** How the gateway reaches the authorization server. */
-interface IntrospectionClient {
-  readonly opener: SocketOpener
-  readonly secret: Followed<string>
-}
-
 /**
  * Concurrent requests with the same token share one query. Without a definite response, requests fail with 503: an
- * unavailable server makes no token valid or invalid.
+ * unavailable server makes no token valid or invalid. Rejects if a file cannot be read.
  */
-export function openIntrospection(
+export async function openIntrospection(
   settings: IntrospectionSettings,
-  { opener, secret }: IntrospectionClient,
   cache: TokenCache,
-  { now, report }: Pick<IdentityRuntime, 'now' | 'report'>,
-): Introspection {
+  { now, report, outbound }: IdentityRuntime,
+): Promise<Introspection> {
+  const { clientSecretFile } = settings
+  const opener = await outbound.openClient('identity.introspection', settings)
+  const secret = await outbound.follow({
+    setting: 'identity.introspection.clientSecretFile',
+    files: [clientSecretFile],
+    read: () => readSecret(clientSecretFile),
+  })
   const readCaller = createCallerReader(settings, () =>
     report({ source: settings.name, outcome: 'missing-groups' }),
   )
