@@ -1,6 +1,6 @@
 import { type RunInSlices, toError } from '../../lib/index.ts'
 import type { BodySink, BodySource, WriteCallback } from '../../http1/index.ts'
-import { concatChunks, type JsonTransformer } from '../json/json-transformer.ts'
+import type { JsonTransformer } from '../json/json-transformer.ts'
 import type { CheckDecision } from './checked-body.ts'
 import { failIncomplete } from './read-bounded.ts'
 
@@ -121,30 +121,18 @@ export async function readInSlices(
  */
 export class JsonSource implements BodySource, BodySink {
   readonly #body: BodySource
+  readonly #checks: JsonChecks
   readonly #arrived: Buffer[] = []
   /** How the body has ended, and whether all of it was passed on. */
   #end: 'arrived' | 'passed' | Error | undefined
-  #checks: JsonChecks | undefined
   #sink: BodySink | undefined
   #isPaused = false
   #isReading = false
 
-  /** Takes what has arrived of the body, and stops it. */
-  constructor(body: BodySource) {
+  /** `body` without the start, which the checks have read. */
+  constructor(body: BodySource, checks: JsonChecks) {
     this.#body = body
-    body.pause()
-    body.start(this)
-  }
-
-  /** Returns what has arrived, and whether this is all. To be called once, before the rest is checked. */
-  takeStart(): { readonly bytes: Buffer; readonly isWhole: boolean } {
-    return { bytes: concatChunks(this.#arrived.splice(0)), isWhole: this.#end === 'arrived' }
-  }
-
-  /** To be called before the start. */
-  checkRest(checks: JsonChecks): this {
     this.#checks = checks
-    return this
   }
 
   get isComplete(): boolean {
@@ -153,7 +141,7 @@ export class JsonSource implements BodySource, BodySink {
 
   start(sink: BodySink): void {
     this.#sink = sink
-    void this.#readArrived()
+    this.#body.start(this)
   }
 
   pause(): void {
@@ -189,7 +177,7 @@ export class JsonSource implements BodySource, BodySink {
   }
 
   async #readArrived(): Promise<void> {
-    if (this.#isReading || this.#sink === undefined || this.#checks === undefined) return
+    if (this.#isReading || this.#sink === undefined) return
     const { text, runInSlices, check, onEnd } = this.#checks
     this.#isReading = true
     try {
