@@ -28,72 +28,38 @@ const retryDelays = { minMs: 1_000, maxMs: 5_000 }
  * Posts batches of ended spans: the exporter of the SDK comes with protocol buffers, logs and metrics, and its queue drops
  * spans silently. A batch that fails for a while is sent again within the timeout.
  */
-export class OtlpExporter implements SpanProcessor {
-  readonly #client: OtlpClient
-  readonly #observer: SpanObserver
-  readonly #bounds: SpanBounds
-  #batch: ReadableSpan[] = []
-  #queued = 0
-  #timer: NodeJS.Timeout | undefined
-  readonly #exports = new Set<Promise<void>>()
+export function createOtlpExporter(
+  client: OtlpClient,
+  observer: SpanObserver,
+  { timeoutMs, maxQueuedSpans }: SpanBounds,
+): SpanProcessor {
+  let batch: ReadableSpan[] = []
+  let queued = 0
+  let timer: NodeJS.Timeout | undefined
+  const exports = new Set<Promise<void>>()
 
-  constructor(client: OtlpClient, observer: SpanObserver, bounds: SpanBounds) {
-    this.#client = client
-    this.#observer = observer
-    this.#bounds = bounds
-  }
-
-  onStart(): void {}
-
-  onEnd(span: ReadableSpan): void {
-    if (this.#queued >= this.#bounds.maxQueuedSpans) {
-      this.#observer.dropped(1, 'queue_full')
-      return
-    }
-    this.#queued += 1
-    this.#batch.push(span)
-    if (this.#batch.length >= maxBatchSpans) this.#exportBatch()
-    else this.#timer ??= setTimeout(() => this.#exportBatch(), batchDelayMs).unref()
-  }
-
-  async forceFlush(): Promise<void> {
-    this.#exportBatch()
-    await Promise.all(this.#exports)
-  }
-
-  async shutdown(): Promise<void> {
-    await this.forceFlush()
-    await this.#client.close()
-  }
-
-  #exportBatch(): void {
-    clearTimeout(this.#timer)
-    this.#timer = undefined
-    const spans = this.#batch
+  function exportBatch(): void {
+    clearTimeout(timer)
+    timer = undefined
+    const spans = batch
     if (spans.length === 0) return
-    this.#batch = []
-    const exporting = this.#export(spans).then(() => {
-      this.#queued -= spans.length
-      this.#exports.delete(exporting)
-    })
-    this.#exports.add(exporting)
+    batch = []
+    const exporting = send(spans)
+      .then(observer.exported, (error: unknown) => observer.dropped(spans.length, 'export_failed', error))
+      .then(() => {
+        queued -= spans.length
+        exports.delete(exporting)
+      })
+    exports.add(exporting)
   }
 
-  async #export(spans: readonly ReadableSpan[]): Promise<void> {
-    try {
-      await this.#send(createTraceRequest(spans))
-      this.#observer.exported()
-    } catch (error) {
-      this.#observer.dropped(spans.length, 'export_failed', error)
-    }
-  }
-
-  async #send(message: object): Promise<void> {
-    const signal = AbortSignal.timeout(this.#bounds.timeoutMs)
+  async function send(spans: readonly ReadableSpan[]): Promise<void> {
+    const message = createTraceRequest(spans)
+    const signal = AbortSignal.timeout(timeoutMs)
     const delays = new Backoff(retryDelays)
     for (;;) {
       try {
-        await this.#client.post(message, signal)
+        await client.post(message, signal)
         return
       } catch (error) {
         const isFinal = error instanceof PostRefused && !retryableStatuses.has(error.status)
@@ -103,6 +69,30 @@ export class OtlpExporter implements SpanProcessor {
         })
       }
     }
+  }
+
+  async function forceFlush(): Promise<void> {
+    exportBatch()
+    await Promise.all(exports)
+  }
+
+  return {
+    onStart: () => undefined,
+    onEnd(span) {
+      if (queued >= maxQueuedSpans) {
+        observer.dropped(1, 'queue_full')
+        return
+      }
+      queued += 1
+      batch.push(span)
+      if (batch.length >= maxBatchSpans) exportBatch()
+      else timer ??= setTimeout(exportBatch, batchDelayMs).unref()
+    },
+    forceFlush,
+    async shutdown() {
+      await forceFlush()
+      await client.close()
+    },
   }
 }
 

@@ -17,7 +17,7 @@ import { detectResources, envDetector, resourceFromAttributes } from '@opentelem
 import { ParentBasedSampler, TraceIdRatioBasedSampler, TracerProvider } from '@opentelemetry/sdk-trace'
 import { resolveTracesEndpoint, type TracesSettings } from '../../config/index.ts'
 import { openOtlpClient, type Outbound } from '../../outbound/index.ts'
-import { OtlpExporter, type SpanBounds, type SpanObserver } from './otlp-exporter.ts'
+import { createOtlpExporter, type SpanBounds, type SpanObserver } from './otlp-exporter.ts'
 
 export type Traces = Awaited<ReturnType<typeof openTraces>>
 
@@ -44,7 +44,7 @@ export async function openTraces(
     { ...endpoint, settings, timeoutMs, maxConnections },
     outbound,
   )
-  const exporter = new OtlpExporter(client, observer, { timeoutMs, maxQueuedSpans })
+  const exporter = createOtlpExporter(client, observer, { timeoutMs, maxQueuedSpans })
   const provider = new TracerProvider({
     // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence.
     resource: resourceFromAttributes({
