@@ -44,7 +44,6 @@ export {
   operationFactsOf,
   permissionFacts,
   requirementFacts,
-  unknownFacts,
 } from './conditions/permission-facts.ts'
 export { createRuleReference, type ReportConditionFailure } from './engine/compiled-rule.ts'
 export { type Allowed, type Decision, qualifiedRuleName, type RuleReference } from './engine/decision.ts'

@@ -109,7 +109,7 @@ function replaceFacts(
 }
 
 /** Facts of a permission on an object of which a request only states the id. */
-export const unknownFacts = replaceFacts(noFacts, conditionFacts, unknown)
+const unknownFacts = replaceFacts(noFacts, conditionFacts, unknown)
 
 /** Facts of a table that is there already, such as a renamed one: its properties and branches are unknown. */
 const tableFacts = replaceFacts(noFacts, ['branch', 'location', 'properties'], unknown)
