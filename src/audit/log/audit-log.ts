@@ -1,6 +1,6 @@
 import { dirname, join, resolve } from 'node:path'
 import type { Operation } from '../../catalog-api/index.ts'
-import { ChainWriter, createSealRequest } from './chain-writer.ts'
+import { createSealRequest, openChain } from './chain-writer.ts'
 import { type FileLock, lockFile, makeFolder, syncFolder } from '../../lib/index.ts'
 import { type AuditObserver, createGroupCommit } from './group-commit.ts'
 import { type AuditMode, redactionSchema, type RedactionSettings } from '../../config/index.ts'
@@ -85,7 +85,7 @@ async function startChain(options: AuditLogOptions, lock: FileLock) {
   const redaction = await openRedaction(folder, options.redaction ?? redactionSchema.parse({}))
   const requests = createRequestRecordFactory(redaction)
   const chain = { folder, gateway, software, segmentBytes, segmentMs, sealRecords, key, observer }
-  const writer = await ChainWriter.create(chain, recovery)
+  const writer = await openChain(chain, recovery)
   for (const repair of recovery.repairs) observer.recovered?.(repair)
   for (const { file, what, lines } of recovery.foreign) observer.tampered?.(file, what, lines)
 
@@ -99,13 +99,14 @@ async function startChain(options: AuditLogOptions, lock: FileLock) {
   async function append(records: readonly UnchainedRecord[]): Promise<readonly number[]> {
     if (!lock.isHeld()) throw new Error('another process took over the audit folder, or may have')
     const seqs = await writer.append(records)
-    if (writer.rotations > rotations) prune()
-    rotations = writer.rotations
+    const written = writer.status().rotations
+    if (written > rotations) prune()
+    rotations = written
     return seqs
   }
 
   function requestSeal(): void {
-    if (writer.isUnsealed || queue.status().queued > 0)
+    if (writer.status().unsealed > 0 || queue.status().queued > 0)
       queue.enqueue(createSealRequest(), 'internal').catch(ignore)
   }
 
@@ -122,8 +123,8 @@ async function startChain(options: AuditLogOptions, lock: FileLock) {
   async function removeExpired(retention: Retention): Promise<void> {
     const inDoubt = retention.inDoubtIntents === undefined ? [] : retention.inDoubtIntents()
     if (inDoubt === undefined) return
-    const { file, unresolved } = writer
-    const removal = await planRemoval(folder, file, [...unresolved.values(), ...inDoubt], retention)
+    const open = [...writer.unresolved.values(), ...inDoubt]
+    const removal = await planRemoval(folder, writer.status().file, open, retention)
     if (removal === undefined) return
     await Promise.all([
       queue.enqueue(createRecord('pruned', removal), 'internal'),
@@ -193,7 +194,7 @@ async function startChain(options: AuditLogOptions, lock: FileLock) {
     },
     /** Returns the end of the durable part of the log; data after it may be truncated. */
     durableEnd(): DurableEnd {
-      const { file, length, head } = writer
+      const { file, length, head } = writer.status()
       return { file, length, chain: head.chain, seq: head.seq }
     },
     status() {
@@ -205,7 +206,7 @@ async function startChain(options: AuditLogOptions, lock: FileLock) {
         /** Number of refusals and reloads lost since the log was opened. */
         dropped,
         unresolved: writer.unresolved.size,
-        head: writer.head,
+        head: writer.status().head,
       }
     },
     /** Removes segments by retention, as opening and rotation do. Call it once `Retention.inDoubtIntents` is known. */

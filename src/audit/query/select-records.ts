@@ -146,19 +146,14 @@ function mentionsTable({ tables = [] }: AuditRecord, table: ObjectId): boolean {
   return tables.some(({ id }) => JSON.stringify(id) === text)
 }
 
-/** Finds the intents of outcomes and resolutions: these alone contain neither the principal nor the operation. */
-interface IntentFinder {
-  /** Must be called for each record that is read. Returns the intent of a record if it was read before. */
-  track(record: AuditRecord): AuditRecord<'intent'> | undefined
-  /** Reads the segments of the log; undefined if the intent is not in it. */
-  find(record: AuditRecord): Promise<AuditRecord<'intent'> | undefined>
-}
-
 /** Retained intents. Only more concurrent changes than this would exceed it. */
 const maxIntents = 10_000
 
-/** Reads each segment at most once, and retains only intents that later segments may refer to. */
-function createIntentFinder(folder: string, segments: readonly LogSegment[]): IntentFinder {
+/**
+ * Finds the intents of outcomes and resolutions: these alone contain neither the principal nor the operation. Reads each
+ * segment at most once, and retains only intents that later segments may refer to.
+ */
+function createIntentFinder(folder: string, segments: readonly LogSegment[]) {
   const recent = new LRUCache<string, AuditRecord<'intent'>>(withoutReserve(maxIntents))
   const byFile = new Map(segments.map((segment) => [segment.file, segment]))
   const readOpenIntents = memoize(async (file: string) => {
@@ -173,11 +168,13 @@ function createIntentFinder(folder: string, segments: readonly LogSegment[]): In
     return open
   })
   return {
-    track(record) {
+    /** Must be called for each record that is read. Returns the intent of a record if it was read before. */
+    track(record: AuditRecord): AuditRecord<'intent'> | undefined {
       if (record.kind === 'intent') recent.set(getRecordKey(record), record)
       return 'intentSeq' in record ? recent.get(getIntentKey(record)) : undefined
     },
-    async find(record) {
+    /** Reads the segments of the log; undefined if the intent is not in it. */
+    async find(record: AuditRecord): Promise<AuditRecord<'intent'> | undefined> {
       if (!('intentSeq' in record)) return undefined
       const { intentChain = record.chain, intentSeq } = record
       const segment = segments.findLast(

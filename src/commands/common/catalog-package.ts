@@ -1,3 +1,4 @@
+import { hasErrorCode, toError } from '../../lib/index.ts'
 import { version } from '../../version.ts'
 import { CommandFailure } from './command-failure.ts'
 import type { Io } from './io.ts'
@@ -19,12 +20,8 @@ export async function importCatalog(): Promise<CatalogPackage> {
     const loaded: CatalogPackage = await import(catalogPackage)
     return loaded
   } catch (error) {
-    const isMissing =
-      error instanceof Error &&
-      'code' in error &&
-      error.code === 'ERR_MODULE_NOT_FOUND' &&
-      error.message.includes(`'${catalogPackage}'`)
-    if (!isMissing) throw error
+    const isMissing = hasErrorCode(error, 'ERR_MODULE_NOT_FOUND')
+    if (!isMissing || !toError(error).message.includes(`'${catalogPackage}'`)) throw error
     throw new CommandFailure(
       `the bundled catalog is a package of its own; run: npm install ${catalogPackage}@${version}`,
     )
