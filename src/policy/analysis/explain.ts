@@ -6,7 +6,6 @@ import { factsAvailableFor } from '../conditions/permission-facts.ts'
 import type { Step } from '../engine/evaluate.ts'
 import { namespaceKey, objectPosition } from '../engine/object-position.ts'
 import { knownFromPrincipal } from '../engine/subject.ts'
-import type { PolicyDocument } from '../language/policy-document.ts'
 import type { PolicySet } from '../policy-set.ts'
 import { formatTags } from '../tags/object-tags.ts'
 import { findContact, findGrounds, getDenialStatus } from '../visibility/concealment.ts'
@@ -69,8 +68,9 @@ export function explainRules(set: PolicySet, request: AuthorizationRequest) {
   const question = { permission, position, caller: knownFromPrincipal(principal), input: request }
   const { rules } = listSteps(set, question)
   const levels = groupBy(set.documentsAbove(position.namespace), ({ namespace }) => namespaceKey(namespace))
-  return [...levels.values()].map((documents: readonly PolicyDocument[]) => {
-    const own = rules.filter(({ document }) => documents.includes(document))
+  const ofLevels = groupBy(rules, ({ document }) => namespaceKey(document.namespace))
+  return [...levels].map(([level, documents]) => {
+    const own = ofLevels.get(level) ?? []
     return {
       namespace: documents[0]?.namespace ?? [],
       /** Whether it does not inherit allows from above. */
