@@ -25,7 +25,6 @@ export const pagesByTask: Readonly<Record<string, readonly string[]>> = {
     'docs/operations',
     'docs/versions',
     'docs/observability',
-    'docs/alerts',
     'docs/console',
     'docs/troubleshooting',
     'docs/limits',

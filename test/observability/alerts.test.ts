@@ -51,13 +51,13 @@ it('every alert has a test in which it fires', async () => {
 })
 
 it('every alert says how bad it is, what it is, and what to do', async () => {
-  const runbook = await readFile(new URL('../../docs/alerts.md', import.meta.url), 'utf8')
+  const runbook = await readFile(new URL('../../docs/observability.md', import.meta.url), 'utf8')
   for (const { alert = '', labels, annotations } of alerts) {
     expect(labels?.['severity'], alert).toMatch(/^(critical|warning|none)$/)
     expect(annotations, alert).toEqual({
       summary: expect.stringMatching(/\w/),
       description: expect.stringMatching(/\w/),
-      runbook: `docs/alerts.md#${alert.toLowerCase()}`,
+      runbook: `docs/observability.md#${alert.toLowerCase()}`,
     })
     expect(runbook, alert).toContain(`\n### ${alert}\n`)
   }

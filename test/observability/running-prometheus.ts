@@ -66,9 +66,9 @@ export async function startPrometheus(adminUrl: string): Promise<RunningPromethe
   return prometheus
 }
 
-/** The configuration of docs/alerts.md, with that target, the path of the rules and shorter intervals. */
+/** The configuration of docs/observability.md, with that target, the path of the rules and shorter intervals. */
 async function settingsFor(target: string): Promise<string> {
-  const page = await readFile(new URL('../../docs/alerts.md', import.meta.url), 'utf8')
+  const page = await readFile(new URL('../../docs/observability.md', import.meta.url), 'utf8')
   const [, shown = ''] = /```yaml prometheus\n(.*?)```/s.exec(page) ?? []
   return shown
     .replace('127.0.0.1:2334', target)
