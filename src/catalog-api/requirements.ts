@@ -4,7 +4,6 @@ import {
   isOperationName,
   operationNames,
   type OperationName,
-  type RequirementCondition,
   type RequirementDefinition,
   type RequirementTarget,
   type ObjectKind,
@@ -25,13 +24,9 @@ export function cacheByOperation<Value>(
 }
 
 /** A permission that a request requires besides that of its operation. */
-export interface Requirement {
+export interface Requirement extends RequirementDefinition {
   readonly permission: OperationName | EffectPermission
   readonly on: RequirementTarget
-  /** Undefined for always. */
-  readonly when: RequirementCondition | undefined
-  /** The part of the request that requires it, for messages. */
-  readonly requiredBy: string
   /** Without the permission the request continues, and what it would give is removed from the response. */
   readonly isWithheld: boolean
   /** The permission on the root that a reference which names no object requires. */
@@ -51,14 +46,10 @@ export const getRequirements: (operation: Operation) => readonly Requirement[] =
 
 const credentialsInResponse = { permission: 'VendCredentials', requiredBy: 'vend_credentials' }
 
-function completeRequirement({
-  permission,
-  on = 'itself',
-  when,
-  requiredBy,
-}: RequirementDefinition): Requirement {
+function completeRequirement(definition: RequirementDefinition): Requirement {
+  const { permission, on = 'itself' } = definition
   const unresolved = typeof on === 'object' && 'unresolved' in on ? parsePermission(on.unresolved) : undefined
-  return { permission: parsePermission(permission), on, when, requiredBy, isWithheld: false, unresolved }
+  return { ...definition, permission: parsePermission(permission), on, isWithheld: false, unresolved }
 }
 
 function parsePermission(name: string): OperationName | EffectPermission {
