@@ -20,8 +20,11 @@ interface StoreOptions {
   readonly store: string
 }
 
-interface CreateOptions extends StoreOptions {
+interface PepperOptions extends StoreOptions {
   readonly pepperFile: string
+}
+
+interface CreateOptions extends PepperOptions {
   readonly principal: string
   readonly group: readonly string[]
   readonly subject?: string
@@ -30,8 +33,7 @@ interface CreateOptions extends StoreOptions {
   readonly description?: string
 }
 
-interface RotateOptions extends StoreOptions {
-  readonly pepperFile: string
+interface RotateOptions extends PepperOptions {
   readonly overlap: number
 }
 
@@ -111,18 +113,11 @@ export function keysCommand(io: Io): Command {
 }
 
 async function create(options: CreateOptions, io: Io): Promise<void> {
-  const { store, pepperFile, principal, group, subject, notBefore, expires, description } = options
-  const created = await runStep('the key cannot be created', async () =>
-    createKey(store, await readOrCreatePepper(pepperFile, store), {
-      principal,
-      groups: group,
-      subject,
-      notBefore,
-      expiresAt: expires,
-      description,
-      createdBy: getUserName(),
-    }),
-  )
+  const { store, pepperFile, group: groups, expires: expiresAt, ...described } = options
+  const created = await runStep('the key cannot be created', async () => {
+    const pepper = await readOrCreatePepper(pepperFile, store)
+    return createKey(store, pepper, { ...described, groups, expiresAt, createdBy: getUserName() })
+  })
   printKey(created, io)
 }
 

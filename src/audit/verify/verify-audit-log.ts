@@ -105,14 +105,14 @@ class LogVerifier {
 
   beginSegment(segment: LogSegment): void {
     const before = this.#segment
-    this.#segment = segment
-    this.#firstFile ??= segment.file
-    if (before?.chain !== segment.chain) return this.#beginChain(before)
-    if (this.#options.keys !== undefined && this.#unsealed > 0 && !this.#isUnsealedDamaged)
+    if (before?.chain !== segment.chain) this.#beginChain()
+    else if (this.#options.keys !== undefined && this.#unsealed > 0 && !this.#isUnsealedDamaged)
       this.addProblem({
         file: before.file,
         what: 'the segment does not end in a seal, but another segment follows',
       })
+    this.#segment = segment
+    this.#firstFile ??= segment.file
   }
 
   addLine(line: FileLine): void {
@@ -171,8 +171,8 @@ class LogVerifier {
     }
   }
 
-  #beginChain(before: LogSegment | undefined): void {
-    if (before !== undefined) this.#endChain(before)
+  #beginChain(): void {
+    this.#endChain()
     this.#chains += 1
     this.#previousEnd = this.#isDamaged ? 'unknown' : this.#end
     this.#end = undefined
@@ -180,9 +180,9 @@ class LogVerifier {
     this.#isBegun = false
   }
 
-  #endChain(segment = this.#segment): void {
-    if (segment !== undefined && !this.#isBegun)
-      this.addProblem({ file: segment.file, what: 'the chain has no records: they were removed' })
+  #endChain(): void {
+    if (this.#segment !== undefined && !this.#isBegun)
+      this.addProblem({ file: this.#segment.file, what: 'the chain has no records: they were removed' })
   }
 
   #findProblem(record: AuditRecord, line: FileLine): string | undefined {
