@@ -26,7 +26,7 @@ it.skipIf(helms.length === 0)(
     expect(annotations.length).toBeGreaterThan(20)
     for (const each of annotations) {
       expect(each['runbook_url']).toMatch(
-        /^https:\/\/git\.example\/gateway\/docs\/alerts\.md#cataloggateway[a-z]+$/,
+        /^https:\/\/git\.example\/gateway\/docs\/observability\.md#cataloggateway[a-z]+$/,
       )
       expect(each['runbook']).toBeUndefined()
     }
