@@ -72,7 +72,7 @@ export const listenSchema = z.strictObject({
     .default([])
     .describe(
       'Addresses of proxies and load balancers in front, as CIDR ranges. Of their requests, the client is the one that ' +
-        'they state by clientAddressFrom; nothing that other peers state is used. See docs/connections.md.',
+        'they state by clientAddressFrom; nothing that other peers state is used. See docs/traffic.md.',
     ),
   clientAddressFrom: z
     .enum(['x-forwarded-for', 'forwarded', 'proxy-protocol'])

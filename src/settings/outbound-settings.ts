@@ -41,5 +41,5 @@ export const outboundSchema = z.strictObject({
       'PEM file: CA certificates to trust besides those of the system, for all connections without a `caFile` of their own; ' +
         'reloaded when it changes.',
     ),
-  proxy: proxySchema.optional().describe('HTTP proxy for connections to other hosts; see docs/networks.md.'),
+  proxy: proxySchema.optional().describe('HTTP proxy for connections to other hosts; see docs/traffic.md.'),
 })

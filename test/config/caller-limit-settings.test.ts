@@ -29,8 +29,8 @@ it('no per-caller limits by default', () => {
   })
 })
 
-it('the example in docs/limits.md is valid', async () => {
-  const page = await readFile(new URL('../../docs/limits.md', import.meta.url), 'utf8')
+it('the example in docs/traffic.md is valid', async () => {
+  const page = await readFile(new URL('../../docs/traffic.md', import.meta.url), 'utf8')
   const [, block = ''] = /```yaml limits\n(.*?)```/s.exec(page) ?? []
   const { rates, byteQuotas, concurrency } = limitsSchema.parse((parse(block) as { limits: unknown }).limits)
   expect([rates, byteQuotas, concurrency].map(({ length }) => length)).toEqual([2, 1, 1])

@@ -44,8 +44,8 @@ it('paths are relative to the settings file', () => {
   )
 })
 
-it('the example in docs/limits.md is valid', async () => {
-  const page = await readFile(new URL('../../docs/limits.md', import.meta.url), 'utf8')
+it('the example in docs/traffic.md is valid', async () => {
+  const page = await readFile(new URL('../../docs/traffic.md', import.meta.url), 'utf8')
   const [, block = ''] = /```yaml shared\n(.*?)```/s.exec(page) ?? []
   const { shared } = limitsSchema.parse((parse(block) as { limits: unknown }).limits)
   expect(shared).toMatchObject({ username: 'gateway' })

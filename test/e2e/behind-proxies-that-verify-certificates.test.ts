@@ -29,7 +29,7 @@ interface Case {
   readonly configure: (trust: Trust) => string
 }
 
-// As in docs/connections.md.
+// As in docs/traffic.md.
 const cases: readonly Case[] = [
   {
     program: 'haproxy',
