@@ -3,14 +3,14 @@ import {
   errorCodes,
   type Identifier,
   isWithin,
-  type OperationName,
+  type Operation,
 } from '../../catalog-api/index.ts'
 import type { ListedVersion } from '../../audit/index.ts'
 import { isListOfStrings, isObject } from '../../lib/index.ts'
 import { getMember } from '../facts/stated-facts.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import { findServedId, type Upstreams } from '../upstream/upstreams.ts'
-import type { OwnClient } from '../upstream/own-client.ts'
+import { ownOperations, type OwnClient } from '../upstream/own-client.ts'
 
 const pageSize = 1_000
 /** Versions have metadata of any length. */
@@ -18,7 +18,8 @@ const versionsPageSize = 100
 /** Bounds a listing that never ends. */
 const maxPages = 100_000
 
-const listings = { tables: 'ListTables', namespaces: 'ListNamespaces' } as const
+const listings = { tables: ownOperations.listTables, namespaces: ownOperations.listNamespaces }
+const { listBranches, listVersions } = ownOperations
 
 /**
  * Lists the tables of an upstream in a namespace and beneath, page by page: those that a request could name and that would
@@ -65,25 +66,19 @@ export async function* listUpstreamVersions(
   client: OwnClient,
 ): AsyncGenerator<{ readonly branch: string; readonly versions: readonly ListedVersion[] }, void> {
   const branches = ['']
-  for await (const { status, body } of readPages('ListTableBranches', id, pageSize, client)) {
+  for await (const { status, body } of readPages(listBranches, id, pageSize, client)) {
     // The catalog has no branches.
     if (status === 404 || status === 405 || status === 406 || status === 501) break
     const found = getMember(body, 'branches')
-    if (status !== 200 || !isObject(found)) throw unexpectedStatus('ListTableBranches', status)
+    if (status !== 200 || !isObject(found)) throw unexpectedStatus(listBranches, status)
     branches.push(...Object.keys(found).filter((name) => name !== 'main'))
   }
   for (const branch of branches) {
     const versions: ListedVersion[] = []
-    for await (const { status, body } of readPages(
-      'ListTableVersions',
-      id,
-      versionsPageSize,
-      client,
-      branch,
-    )) {
+    for await (const { status, body } of readPages(listVersions, id, versionsPageSize, client, branch)) {
       if (status === 404) break
       const page = getMember(body, 'versions')
-      if (status !== 200 || !Array.isArray(page)) throw unexpectedStatus('ListTableVersions', status)
+      if (status !== 200 || !Array.isArray(page)) throw unexpectedStatus(listVersions, status)
       versions.push(...page.map(readListedVersion))
     }
     yield { branch, versions }
@@ -99,7 +94,7 @@ function readListedVersion(listed: unknown): ListedVersion {
 }
 
 async function* readPages(
-  operation: OperationName,
+  operation: Operation,
   id: Identifier,
   limit: number,
   client: OwnClient,
@@ -116,9 +111,9 @@ async function* readPages(
     if (typeof next !== 'string' || next === '' || next === token) return
     token = next
   }
-  throw new Error(`the upstream responded to ${operation} with more than ${maxPages} pages`)
+  throw new Error(`the upstream responded to ${operation.name} with more than ${maxPages} pages`)
 }
 
-function unexpectedStatus(operation: OperationName, status: number): Error {
-  return new Error(`the upstream returned status ${status} to ${operation}`)
+function unexpectedStatus({ name }: Operation, status: number): Error {
+  return new Error(`the upstream returned status ${status} to ${name}`)
 }

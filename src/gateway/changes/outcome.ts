@@ -24,7 +24,7 @@ import type { Matched } from '../context.ts'
 import { getMember } from '../facts/stated-facts.ts'
 import { parseJsonBytes } from '../../lib/index.ts'
 import { getFailureReason } from '../upstream/upstream-error.ts'
-import type { OwnClient } from '../upstream/own-client.ts'
+import { ownOperations, type OwnClient, type OwnRequest } from '../upstream/own-client.ts'
 
 /** A change that was sent to the upstream. */
 interface SentChange extends Matched {
@@ -209,7 +209,7 @@ export async function fetchVersion(
   signal: AbortSignal,
 ): Promise<LookupResult> {
   const { id, branch, version } = query
-  const lookup = { operation: 'DescribeTableVersion', id, body: { id, branch, version } } as const
+  const lookup: OwnRequest = { operation: ownOperations.describeVersion, id, body: { id, branch, version } }
   const { status, body } = await client.readJson(lookup, signal)
   if (status === 200) {
     const found = readCreatedVersion({ id, details: { branch } }, getMember(body, 'version'))

@@ -3,7 +3,6 @@ import {
   type CatalogError,
   defaultDelimiter,
   formatIdentifierText,
-  getOperation,
 } from '../../catalog-api/index.ts'
 import type { ConsoleSource, RefusedRequest, UpstreamState } from '../../console/index.ts'
 import type { Principal } from '../../identity/index.ts'
@@ -15,6 +14,7 @@ import type { RequestSink } from './request-observer.ts'
 import { createParsedRequestHead } from '../../http1/index.ts'
 import { NodeResponse, requestWithoutBody } from '../../node-http/index.ts'
 import type { RequestHandler } from '../request-handler.ts'
+import { ownOperations } from '../upstream/own-client.ts'
 
 const maxRefusals = 50
 
@@ -126,7 +126,7 @@ export function createConsoleListing(
     const parameters = new Map([['limit', pageSize]])
     if (pageToken !== undefined) parameters.set('page_token', pageToken)
     const route = {
-      operation: getOperation('ListNamespaces'),
+      operation: ownOperations.listNamespaces,
       id,
       delimiter: defaultDelimiter,
       indexName: undefined,

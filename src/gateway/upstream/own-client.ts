@@ -7,11 +7,26 @@ import {
   lancedbDatabaseHeader,
   lancedbPrefixHeader,
   listSeparators,
-  type OperationName,
+  type Operation,
 } from '../../catalog-api/index.ts'
 import { type BufferedResponse, createHttp1Client, sendRequest } from '../../http1/index.ts'
 import { type Followed, getBasePath, withoutByteOrderMark } from '../../lib/index.ts'
 import type { SocketOpener } from '../../outbound/index.ts'
+
+/**
+ * The operations that the gateway sends itself, for health checks, in-doubt changes, the console, `check --probe` and
+ * `audit compare`. All are reads.
+ */
+export const ownOperations = {
+  countRows: getOperation('CountTableRows'),
+  describeTable: getOperation('DescribeTable'),
+  describeVersion: getOperation('DescribeTableVersion'),
+  listNamespaces: getOperation('ListNamespaces'),
+  listBranches: getOperation('ListTableBranches'),
+  listTables: getOperation('ListTables'),
+  listVersions: getOperation('ListTableVersions'),
+  queryTable: getOperation('QueryTable'),
+}
 
 /** How the gateway reaches an upstream for itself. */
 export interface UpstreamAccess {
@@ -27,9 +42,9 @@ export interface UpstreamAccess {
   readonly database?: string | undefined
 }
 
-/** A read that the gateway sends itself, for health checks, in-doubt changes, `check --probe` and `audit compare`. */
+/** A read that the gateway sends for itself. */
 export interface OwnRequest {
-  readonly operation: OperationName
+  readonly operation: Operation
   readonly id: Identifier
   readonly parameters?: ReadonlyMap<string, string>
   /** Members of the JSON body. */
@@ -73,11 +88,10 @@ export function openOwnClient(access: UpstreamAccess, connectTimeoutMs: number) 
   }
 
   async function send(
-    { operation: name, id, parameters = new Map(), body }: OwnRequest,
+    { operation, id, parameters = new Map(), body }: OwnRequest,
     signal?: AbortSignal,
   ): Promise<BufferedResponse> {
     assertSeparable(id, listSeparators(delimiter))
-    const operation = getOperation(name)
     const target = buildTarget({ operation, id, delimiter, indexName: undefined, parameters }, delimiter)
     const bytes = body === undefined ? null : Buffer.from(JSON.stringify(body))
     return dispatch(operation.method, target, bytes, signal)
@@ -94,7 +108,10 @@ export function openOwnClient(access: UpstreamAccess, connectTimeoutMs: number) 
     },
     /** Sends the cheapest read that every catalog has and that reaches its store. */
     probe: (signal?: AbortSignal) =>
-      send({ operation: 'ListNamespaces', id: [], parameters: new Map([['limit', '1']]) }, signal),
+      send(
+        { operation: ownOperations.listNamespaces, id: [], parameters: new Map([['limit', '1']]) },
+        signal,
+      ),
     close: (): void => client.close(),
   }
 }

@@ -10,11 +10,11 @@ import {
   qualifiedRuleName,
   type VisibleColumns,
 } from '../../policy/index.ts'
-import type { Identifier, OperationName } from '../../catalog-api/index.ts'
+import type { Identifier, Operation } from '../../catalog-api/index.ts'
 import { readRestrictedRows } from '../restrictions/restricted-response.ts'
 import { restrictQuery } from '../restrictions/restrict-query.ts'
 import { upstreamBounds } from '../bounds.ts'
-import { openOwnClient, type OwnClient, type UpstreamAccess } from './own-client.ts'
+import { openOwnClient, ownOperations, type OwnClient, type UpstreamAccess } from './own-client.ts'
 
 /**
  * Compares the columns of a restriction with a schema in JSON, as DescribeTable returns it. Types with a name that is not
@@ -112,7 +112,7 @@ export async function probeRestrictions(
       for (const table of await listTables(client, namespace, patterns)) {
         const probe = new TableProbe(client, [...namespace, table], options.database !== undefined)
         const { restrictions } = listSteps(policies, {
-          permission: 'QueryTable',
+          permission: ownOperations.queryTable.name,
           position: { namespace, table },
           caller: anyCaller,
         })
@@ -138,7 +138,7 @@ async function listTables(
 ): Promise<ReadonlySet<string>> {
   const named = patterns.filter((pattern) => !pattern.includes('*'))
   if (named.length === patterns.length) return new Set(named)
-  const { status, body } = await client.send({ operation: 'ListTables', id: namespace })
+  const { status, body } = await client.send({ operation: ownOperations.listTables, id: namespace })
   const { tables } = getMembers(status === 200 ? parseJsonBytes(body) : undefined)
   const existing = isListOfStrings(tables) ? tables.filter((name) => matchesAny(patterns, name)) : []
   return new Set([...named, ...existing])
@@ -162,7 +162,7 @@ class TableProbe {
 
   /** `restrictions` are names of restrictions, and the columns that they leave. Rejects with a reason for a note. */
   async run(restrictions: readonly (readonly [name: string, columns: VisibleColumns])[]): Promise<void> {
-    const description = await this.#read('DescribeTable', { load_detailed_metadata: true })
+    const description = await this.#read(ownOperations.describeTable, { load_detailed_metadata: true })
     const { schema } = getMembers(parseJsonBytes(description))
     if (schema == null) this.notes.push('it is described without a schema: its columns are not compared')
     const columns = new Map<string, 'other'>()
@@ -197,7 +197,7 @@ class TableProbe {
   }
 
   async #count(predicate: string | undefined): Promise<number> {
-    const parsed = parseJsonBytes(await this.#read('CountTableRows', { predicate }))
+    const parsed = parseJsonBytes(await this.#read(ownOperations.countRows, { predicate }))
     const count = typeof parsed === 'number' ? parsed : getMembers(parsed)['count']
     if (typeof count === 'number') return count
     throw new Error('CountTableRows returned no number')
@@ -211,14 +211,14 @@ class TableProbe {
     const visible = search === undefined ? columns : new Map([...columns, [search.name, 'other'] as const])
     const restricted = restrictQuery(query, { columns: visible, rows: 'false', parts: [] }, this.#isLancedb)
     const members = { ...query, ...Object.fromEntries(restricted.changes) }
-    const body = await this.#read('QueryTable', members)
+    const body = await this.#read(ownOperations.queryTable, members)
     const { rows, problem } = readRestrictedRows(body, restricted.columns)
     const refused = problem && `${problem}: the gateway refuses it with 502`
     if (refused !== undefined && !this.problems.includes(refused)) this.problems.push(refused)
     return rows
   }
 
-  async #read(operation: OperationName, members: object): Promise<Buffer> {
+  async #read(operation: Operation, members: object): Promise<Buffer> {
     const { status, body } = await this.#client.send({
       operation,
       id: this.id,
@@ -226,9 +226,9 @@ class TableProbe {
     })
     if (status === 200) return body
     throw new Error(
-      status === 404 && operation === 'DescribeTable'
+      status === 404 && operation === ownOperations.describeTable
         ? 'it does not exist yet, or the gateway may not see it: nothing was tried'
-        : `${operation} got status ${status}: the rest was not tried`,
+        : `${operation.name} got status ${status}: the rest was not tried`,
     )
   }
 }
