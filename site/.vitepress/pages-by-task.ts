@@ -34,7 +34,6 @@ export const pagesByTask: Readonly<Record<string, readonly string[]>> = {
   Reference: [
     'CONFIGURATION',
     'docs/commands',
-    'docs/audit-records',
     'docs/files',
     'docs/embedding',
     'examples/embed/README',

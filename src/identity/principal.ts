@@ -8,14 +8,14 @@ export const authenticationMethods = ['api-key', 'token', 'certificate', 'applic
 export interface Principal {
   /** Name in policies and audit records. */
   readonly name: string
-  /** How the caller was authenticated; `anonymous` if no credential was sent, regardless of the name. */
+  /** `anonymous` if no credential was sent, regardless of the name. */
   readonly method: (typeof authenticationMethods)[number] | 'anonymous'
   readonly groups: ReadonlySet<string>
-  /** API key id; token `jti` or 16 hex digits of its SHA-256; SHA-256 of the certificate in hex; or empty. */
+  /** API key id; token `jti` or 16 hex digits of its SHA-256; SHA-256 of the certificate; or empty. */
   readonly credentialId: string
-  /** Configured name of the issuer of the token, or of the source of the certificate. */
+  /** Configured name of the issuer, or of the source of the certificate. */
   readonly issuer?: string
-  /** Further claims of a verified token, for the conditions of policies. */
+  /** Further claims of a verified token. */
   readonly claims?: Readonly<Record<string, unknown>>
 }
 

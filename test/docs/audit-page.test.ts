@@ -16,7 +16,10 @@ it('every command of docs/audit.md finds what it is about', async () => {
   const log = await openAuditLog(logOptions(folder))
   const ann = { name: 'ann', method: 'api-key', credentialId: 'a' } as const
   const table = { id: ['prod', 'sales', 'orders'], principal: ann }
-  await log.recordOutcome(await log.recordIntent({ ...anIntent('change'), ...table }), committed)
+  await log.recordOutcome(
+    await log.recordIntent({ ...anIntent('change'), ...table, operation: 'InsertIntoTable' }),
+    committed,
+  )
   log.recordRefusal({ ...aRefusal('ID'), ...table, operation: 'DropTable' })
   await log.close()
   const values = new Map([

@@ -3,9 +3,12 @@ import { replaceTable } from '../policy/language/generated-table.ts'
 import { policyTables } from '../policy/language/policy-tables.ts'
 import { commandReference } from '../commands/command-reference.ts'
 import { settingsReference } from '../config/settings-reference.ts'
+import { replaceRecordTypes } from '../audit/record-types.ts'
 
 /** Writes the generated parts of the documentation: `npm run reference`. */
 await writeFile(new URL('../../CONFIGURATION.md', import.meta.url), settingsReference())
 await writeFile(new URL('../../docs/commands.md', import.meta.url), await commandReference())
 const policies = new URL('../../docs/policy-reference.md', import.meta.url)
 await writeFile(policies, policyTables.reduce(replaceTable, await readFile(policies, 'utf8')))
+const audit = new URL('../../docs/audit.md', import.meta.url)
+await writeFile(audit, await replaceRecordTypes(await readFile(audit, 'utf8')))

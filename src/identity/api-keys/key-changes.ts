@@ -4,17 +4,14 @@ import { z } from 'zod'
 import { ignoreMissing, mapInSlices, writeAtomically } from '../../lib/index.ts'
 import { storedKeySchema, type StoredKey } from './key-store-file.ts'
 
-/** A difference between two readings of a key store. Contains no hash. */
+/** A difference between two readings of a key store. */
 export interface KeyChange {
-  /**
-   * `rotated`: created as the successor of `replaces`. `removed`: deleted from the store, which `keys` never does.
-   * `changed`: anything else, named in `members`.
-   */
+  /** `rotated`: created as the successor of `replaces`. `removed`: not by `keys`. `changed`: in `members`. */
   readonly change: 'created' | 'rotated' | 'revoked' | 'removed' | 'changed'
   /** Id of the key. */
   readonly key: string
   readonly principal: string
-  /** Who created or revoked the key, as the store states; absent if it does not. */
+  /** Who created or revoked the key, as the store states. */
   readonly by?: string
   readonly replaces?: string
   readonly members?: readonly string[]
