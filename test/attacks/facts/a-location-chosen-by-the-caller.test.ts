@@ -18,7 +18,7 @@ it.each([
   await attacked.expectRefused({ target: `/v1/table/sandbox$orders/${operation}`, body }, denied)
 })
 
-it('a location header requires it, too, and storage options require ChooseStorage', async () => {
+it('a location header requires it, too, and storage options that redirect it ChooseStorage', async () => {
   const target = '/v1/table/sandbox$orders/create'
   const body = arrowUpload
   await attacked.expectRefused({ target, body, lines: [`x-catalog-table-location: ${location}`] }, denied)
@@ -26,10 +26,11 @@ it('a location header requires it, too, and storage options require ChooseStorag
     { target, body, lines: ['X-Catalog-Table-Location: '] },
     { kind: 'InvalidInput', says: 'empty' },
   )
-  await attacked.expectRefused(
-    { target: `${target}?storage_options=%7B%7D`, body },
-    { ...denied, says: /not allowed ChooseStorage \(storage_options\)/ },
-  )
+  for (const options of [{}, { aws_endpoint: 'https://elsewhere.example' }, { bucket: 'other' }])
+    await attacked.expectRefused(
+      { target: `${target}?storage_options=${encodeURIComponent(JSON.stringify(options))}`, body },
+      { ...denied, says: /not allowed ChooseStorage \(storage_options\)/ },
+    )
 })
 
 it.each([
