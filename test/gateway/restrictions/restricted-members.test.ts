@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { CatalogError } from '../../../src/catalog-api/catalog-error.ts'
 import { parseTarget } from '../../../src/catalog-api/request-target.ts'
 import { noBody } from '../../../src/gateway/downstream.ts'
-import { restrictRequest } from '../../../src/gateway/restrictions/restrict-request.ts'
+import { changeMembers, restrictRequest } from '../../../src/gateway/restrictions/restrict-request.ts'
 import type { CallerRestriction } from '../../../src/policy/restrictions/restriction.ts'
 
 const restriction: CallerRestriction = {
@@ -49,222 +49,196 @@ function restrict(action: string, body: string | object, options: Options = {}) 
 
 const search = { vector: [1], vector_column: 'v' }
 const searched = { ...search, filter: rows, prefilter: true, bypass_vector_index: true }
+const id = { columns: ['id'] }
+const allColumns = { column_names: all }
 
-it.each<[what: string, body: string | object, sent: object, columns: readonly string[]]>([
-  ['no body', '', { filter: rows, prefilter: true, columns: { column_names: all } }, all],
-  [
-    'an id and a context',
-    { id: ['crm', 'customers'], context: { a: 'b' }, columns: ['id'] },
-    { id: ['crm', 'customers'], context: { a: 'b' }, filter: rows, prefilter: true, columns: ['id'] },
-    ['id'],
-  ],
-  ['nothing', {}, { filter: rows, prefilter: true, columns: { column_names: all } }, all],
+function expectQuery(
+  body: string | object,
+  sent: object,
+  columns: readonly string[],
+  options?: Options,
+): void {
+  const restricted = restrict('query', body, options)
+  expect(restricted).toMatchObject({ columns })
+  expect(typeof restricted === 'object' && JSON.parse(restricted.sent)).toEqual(sent)
+}
+
+it.each<[what: string, body: object]>([
+  ['an id and a context', { id: ['crm', 'customers'], context: { a: 'b' } }],
   [
     'absent members',
-    {
-      columns: null,
-      filter: null,
-      order_by: null,
-      vector_column: null,
-      version: null,
-      branch: null,
-      search_effort: null,
-    },
-    {
-      order_by: null,
-      vector_column: null,
-      version: null,
-      branch: null,
-      search_effort: null,
-      filter: rows,
-      prefilter: true,
-      columns: { column_names: all },
-    },
-    all,
+    { order_by: null, vector_column: null, version: null, branch: null, search_effort: null },
   ],
+  ['an absent filter', { filter: null }],
+  ['the main branch', { branch: 'main' }],
+  ['an empty branch', { branch: '' }],
+  ['a page of rows', { k: 10, offset: 20 }],
+  ['no row ids', { with_row_id: false }],
+  ['no vector', { vector: [], prefilter: false }],
+  ['vectors without numbers', { vector: { single_vector: [], multi_vector: [] } }],
+  ['an order', { order_by: [{ column_name: 'person.city' }, { column_name: 'id' }] }],
+])('a query with %s', (_, body) => {
+  expectQuery({ ...body, ...id }, { ...body, ...id, filter: rows, prefilter: true }, ['id'])
+})
+
+it.each<[columns: unknown, sent: unknown, names: readonly string[]]>([
+  [undefined, allColumns, all],
+  [null, allColumns, all],
+  [{ column_names: ['person.city'] }, { column_names: ['person.city'] }, ['person.city']],
+  [{ column_names: ['id'], column_aliases: null }, { column_names: ['id'] }, ['id']],
+  [{ column_names: [] }, allColumns, all],
+  [{ column_names: null, column_aliases: null }, allColumns, all],
+  [{}, allColumns, all],
+  [{ column_names: null, column_aliases: { a: 'id' } }, { column_aliases: { a: '`id`' } }, ['a']],
+  [{ a: 'lower( name )', B_2: 'person.city' }, { a: 'lower(`name`)', B_2: '`person`.`city`' }, ['a', 'B_2']],
   [
-    'the main branch',
-    { branch: 'main', columns: ['id'] },
-    { branch: 'main', filter: rows, prefilter: true, columns: ['id'] },
-    ['id'],
-  ],
-  [
-    'an empty branch',
-    { branch: '', columns: ['id'] },
-    { branch: '', filter: rows, prefilter: true, columns: ['id'] },
-    ['id'],
-  ],
-  [
-    'a page of rows',
-    { k: 10, offset: 20, columns: ['id'] },
-    { k: 10, offset: 20, filter: rows, prefilter: true, columns: ['id'] },
-    ['id'],
-  ],
-  [
-    'no row ids',
-    { with_row_id: false, columns: ['id'] },
-    { with_row_id: false, filter: rows, prefilter: true, columns: ['id'] },
-    ['id'],
-  ],
-  [
-    'no vector',
-    { vector: [], prefilter: false, columns: ['id'] },
-    { vector: [], filter: rows, prefilter: true, columns: ['id'] },
-    ['id'],
-  ],
-  [
-    'vectors without numbers',
-    { vector: { single_vector: [], multi_vector: [] }, columns: ['id'] },
-    { vector: { single_vector: [], multi_vector: [] }, filter: rows, prefilter: true, columns: ['id'] },
-    ['id'],
-  ],
-  [
-    'an order',
-    { order_by: [{ column_name: 'person.city' }, { column_name: 'id' }], columns: ['id'] },
-    {
-      order_by: [{ column_name: 'person.city' }, { column_name: 'id' }],
-      filter: rows,
-      prefilter: true,
-      columns: ['id'],
-    },
-    ['id'],
-  ],
-  [
-    'names in a member',
-    { columns: { column_names: ['person.city'] } },
-    { filter: rows, prefilter: true, columns: { column_names: ['person.city'] } },
-    ['person.city'],
-  ],
-  [
-    'names and absent expressions',
-    { columns: { column_names: ['id'], column_aliases: null } },
-    { filter: rows, prefilter: true, columns: { column_names: ['id'] } },
-    ['id'],
-  ],
-  [
-    'no names in a member',
-    { columns: { column_names: [] } },
-    { filter: rows, prefilter: true, columns: { column_names: all } },
-    all,
-  ],
-  [
-    'absent members of columns',
-    { columns: { column_names: null, column_aliases: null } },
-    { filter: rows, prefilter: true, columns: { column_names: all } },
-    all,
-  ],
-  [
-    'an empty map of expressions',
-    { columns: {} },
-    { filter: rows, prefilter: true, columns: { column_names: all } },
-    all,
-  ],
-  [
-    'expressions in a member',
-    { columns: { column_names: null, column_aliases: { a: 'ID'.toLowerCase() } } },
-    { filter: rows, prefilter: true, columns: { column_aliases: { a: '`id`' } } },
-    ['a'],
-  ],
-  [
-    'expressions',
-    { columns: { a: 'lower( name )', B_2: 'person.city' } },
-    { filter: rows, prefilter: true, columns: { a: 'lower(`name`)', B_2: '`person`.`city`' } },
-    ['a', 'B_2'],
-  ],
-  [
-    'pairs',
-    {
-      columns: [
-        ['a', 'upper(name)'],
-        ['b', 'id'],
-      ],
-    },
-    {
-      filter: rows,
-      prefilter: true,
-      columns: [
-        ['a', 'upper(`name`)'],
-        ['b', '`id`'],
-      ],
-    },
+    [
+      ['a', 'upper(name)'],
+      ['b', 'id'],
+    ],
+    [
+      ['a', 'upper(`name`)'],
+      ['b', '`id`'],
+    ],
     ['a', 'b'],
   ],
-  ['a search', { ...search, columns: ['id'] }, { ...searched, columns: ['id'] }, ['id', '_distance']],
+])('a query of the columns %j', (columns, sent, names) => {
+  expectQuery({ columns }, { filter: rows, prefilter: true, columns: sent }, names)
+})
+
+it('a query without a body', () => {
+  expectQuery('', { filter: rows, prefilter: true, columns: allColumns }, all)
+})
+
+const everyColumn = { columns: { column_names: [...all, '_distance'] } }
+const distance = { columns: ['_distance'] }
+const renamed = { columns: { d: '_distance' } }
+
+it.each<[what: string, body: object, sent: object, columns: readonly string[]]>([
+  ['a column', {}, {}, ['id', '_distance']],
+  ['all columns', { columns: undefined }, everyColumn, [...all, '_distance']],
+  ['the distance', distance, distance, ['_distance']],
+  ['the distance by another name', renamed, renamed, ['d', '_distance']],
   [
-    'a search for all columns',
-    search,
-    { ...searched, columns: { column_names: [...all, '_distance'] } },
-    [...all, '_distance'],
-  ],
-  [
-    'a search for the distance',
-    { ...search, columns: ['_distance'] },
-    { ...searched, columns: ['_distance'] },
-    ['_distance'],
-  ],
-  [
-    'a search for the distance by another name',
-    { ...search, columns: { d: '_distance' } },
-    { ...searched, columns: { d: '_distance' } },
-    ['d', '_distance'],
-  ],
-  [
-    'a search by one of several forms',
-    { ...search, vector: { single_vector: [1] }, columns: ['id'] },
-    { ...searched, vector: { single_vector: [1] }, columns: ['id'] },
+    'a column, by one of several forms',
+    { vector: { single_vector: [1] } },
+    { vector: { single_vector: [1] } },
     ['id', '_distance'],
   ],
   [
-    'a search by several vectors',
-    { ...search, vector: { multi_vector: [[1], [2]] }, columns: ['id'] },
-    { ...searched, vector: { multi_vector: [[1], [2]] }, columns: ['id'] },
+    'a column, by several vectors',
+    { vector: { multi_vector: [[1], [2]] } },
+    { vector: { multi_vector: [[1], [2]] } },
     ['id', '_distance', 'query_index'],
   ],
   [
-    'a search by one vector in a list',
-    { ...search, vector: { multi_vector: [[1]] }, columns: ['id'] },
-    { ...searched, vector: { multi_vector: [[1]] }, columns: ['id'] },
-    ['id', '_distance'],
+    'a column, by several vectors in a list',
+    { vector: [[1], [2]] },
+    { vector: [[1], [2]] },
+    ['id', '_distance', 'query_index'],
   ],
   [
-    'a search without a filter of its own',
-    { ...search, prefilter: false, columns: ['id'] },
-    { ...searched, columns: ['id'] },
+    'a column, by one vector in a list',
+    { vector: { multi_vector: [[1]] } },
+    { vector: { multi_vector: [[1]] } },
     ['id', '_distance'],
   ],
-  [
-    'a search by an index',
-    { ...search, fast_search: true, bypass_vector_index: false, prefilter: true, columns: ['id'] },
-    { ...searched, columns: ['id'] },
-    ['id', '_distance'],
-  ],
-])('a query with %s', (_, body, sent, columns) => {
-  const restricted = restrict('query', body)
-  expect(restricted).toMatchObject({ columns })
-  expect(typeof restricted === 'object' && JSON.parse(restricted.sent)).toEqual(sent)
+  ['a column, without a filter of its own', { prefilter: false }, {}, ['id', '_distance']],
+  ['a column, by an index', { fast_search: true, bypass_vector_index: false }, {}, ['id', '_distance']],
+])('a search for %s', (_, body, sent, columns) => {
+  expectQuery({ ...search, ...id, ...body }, { ...searched, ...id, ...sent }, columns)
 })
 
-it.each<[what: string, body: object, sent: object]>([
-  ['nothing', {}, { columns: { column_names: all } }],
-  ['an empty filter', { filter: ' ' }, { columns: { column_names: all } }],
-  [
-    'a filter',
-    { filter: 'id=1', columns: ['id'] },
-    { filter: '(`id` = 1)', prefilter: true, columns: ['id'] },
-  ],
+const red = { terms: 'red', column: 'name' }
+const allTexts = { columns: { column_names: [...all, '_score'] } }
+
+it.each<[what: string, body: object, changes: object, columns: readonly string[]]>([
+  ['nothing', {}, { columns: allColumns }, all],
+  ['an empty filter', { filter: ' ' }, { filter: undefined, columns: allColumns }, all],
+  ['a filter', { filter: 'id=1', ...id }, { filter: '(`id` = 1)', prefilter: true }, ['id']],
   [
     'a search',
-    { ...search, fast_search: true, prefilter: false, columns: ['id'] },
-    { ...search, prefilter: false, columns: ['id'] },
+    { ...search, ...id, fast_search: true, prefilter: false },
+    { fast_search: undefined },
+    ['id', '_distance'],
   ],
   [
     'a search with a filter',
-    { ...search, filter: 'id=1', columns: ['id'] },
-    { ...search, filter: '(`id` = 1)', prefilter: true, columns: ['id'] },
+    { ...search, ...id, filter: 'id=1' },
+    { filter: '(`id` = 1)', prefilter: true },
+    ['id', '_distance'],
   ],
-])('a query of all rows with %s', (_, body, sent) => {
-  const restricted = restrict('query', body, { restriction: allRows })
-  expect(typeof restricted === 'object' && JSON.parse(restricted.sent)).toEqual(sent)
+  [
+    'words in named columns',
+    { full_text_query: { string_query: { query: 'red', columns: ['name', 'person.city'] } }, k: 5 },
+    allTexts,
+    [...all, '_score'],
+  ],
+  [
+    'words in named columns, without a wrapper',
+    { full_text_query: { query: 'red', columns: ['name'] }, columns: ['_score', 'id'] },
+    {},
+    ['_score', 'id'],
+  ],
+  [
+    'a structured query of words',
+    {
+      full_text_query: {
+        structured_query: {
+          query: {
+            boolean: {
+              must: [{ match: red }],
+              should: [{ multi_match: { query: 'red', columns: ['name', 'person.city'] } }],
+              must_not: [{ boost: { positive: { match: red }, negative: { phrase: red } } }],
+            },
+          },
+        },
+      },
+      columns: { a: 'id', b: '_score' },
+      filter: 'id > 1',
+    },
+    { columns: { a: '`id`', b: '_score' }, filter: '(`id` > 1)', prefilter: true },
+    ['a', 'b', '_score'],
+  ],
+])('a query of all rows with %s', (_, body, changes, columns) => {
+  expectQuery(body, { ...body, ...changes }, columns, { restriction: allRows })
+})
+
+const noWords = '"full_text_query" has no words'
+const noColumn = '"full_text_query" names no column'
+const hiddenColumn = 'there is no column "ssn"'
+const ofHidden = { terms: 'red', column: 'ssn' }
+
+it.each<[what: string, query: object, message: string]>([
+  ['no words', { structured_query: { query: { boolean: { must: [], should: [], must_not: [] } } } }, noWords],
+  ['no column', { string_query: { query: 'red' } }, noColumn],
+  ['no columns', { string_query: { query: 'red', columns: [] } }, noColumn],
+  ['no column of a match', { structured_query: { query: { match: { terms: 'red' } } } }, noColumn],
+  ['a hidden column', { string_query: { query: 'red', columns: ['ssn'] } }, hiddenColumn],
+  ['a hidden column among others', { query: 'red', columns: ['name', 'ssn'] }, hiddenColumn],
+  ['a hidden column of a phrase', { query: { phrase: ofHidden } }, hiddenColumn],
+  [
+    'a hidden column of a part',
+    { query: { boost: { positive: { match: red }, negative: { match: ofHidden } } } },
+    hiddenColumn,
+  ],
+  [
+    'a hidden column of several matches',
+    { query: { multi_match: { match_queries: [red, ofHidden] } } },
+    hiddenColumn,
+  ],
+  [
+    'hidden columns beside several matches',
+    { query: { multi_match: { match_queries: [red], query: 'red', columns: ['ssn'] } } },
+    hiddenColumn,
+  ],
+  [
+    'a match without a column among others',
+    { query: { boolean: { must: [{ match: red }], must_not: [{ match: { terms: 'red' } }], should: [] } } },
+    noColumn,
+  ],
+])('a full-text query of %s is refused', (_, query, message) => {
+  expect(restrict('query', { full_text_query: query }, { restriction: allRows })).toContain(`400 ${message}`)
 })
 
 it('columns are added as the client of LanceDB sends them', () => {
@@ -295,21 +269,32 @@ it.each(['describe', 'exists'])('%s is sent as it is', (action) => {
   expect(restrict(action, '')).toMatchObject({ sent: 'none' })
 })
 
+const newestOnly = 'only its newest version on the branch main; omit "version", "branch" and "tag"'
+const noVectorColumn = '"vector_column" is missing; expected the column that is searched'
+const neither = '"columns" is neither'
+const invalidName = 'is not supported; expected letters, digits and "_"'
+
 it.each<[action: string, body: object, message: string]>([
+  ['count_rows', { filter: 'id=1' }, '"filter" is not supported; omit it'],
+  ['count_rows', { predicate: {} }, '"predicate" is no text'],
+  [
+    'count_rows',
+    { predicate: 'ssn=1' },
+    '"predicate": there is no column "ssn" (character 1); supported are',
+  ],
+  ['count_rows', { branch: 'x' }, newestOnly],
+  ['describe', { branch: 'x' }, newestOnly],
+  ['describe', { tag: 'old' }, newestOnly],
+  ['describe', { tag: '' }, newestOnly],
+  ['describe', { as_of: 1 }, '"as_of" is not supported; omit it'],
+  ['exists', { as_of: 1 }, '"as_of" is not supported; omit it'],
+  ['stats', {}, 'GetTableStats is not supported'],
   ['query', { unknown: 1 }, '"unknown" is not supported; omit it'],
   ['query', { with_row_id: true }, '"with_row_id" is not supported; omit it'],
-  ['query', { version: 0 }, 'only its newest version on the branch main; omit "version", "branch" and "tag"'],
-  [
-    'query',
-    { branch: 'Main' },
-    'only its newest version on the branch main; omit "version", "branch" and "tag"',
-  ],
-  ['query', { vector: [1] }, '"vector_column" is missing; expected the column that is searched'],
-  [
-    'query',
-    { vector: { single_vector: [1] } },
-    '"vector_column" is missing; expected the column that is searched',
-  ],
+  ['query', { version: 0 }, newestOnly],
+  ['query', { branch: 'Main' }, newestOnly],
+  ['query', { vector: [1] }, noVectorColumn],
+  ['query', { vector: { single_vector: [1] } }, noVectorColumn],
   ['query', { vector_column: 'ssn' }, 'there is no column "ssn"'],
   ['query', { vector_column: 7 }, 'there is no column "7"'],
   [
@@ -322,11 +307,6 @@ it.each<[action: string, body: object, message: string]>([
   ['query', { order_by: [{}] }, 'there is no column "undefined"'],
   ['query', { order_by: ['id'] }, 'there is no column "undefined"'],
   ['query', { filter: 7 }, '"filter" is no text'],
-  ['query', { columns: ['id', 'ssn'] }, 'there is no column "ssn"'],
-  ['query', { columns: ['ID'] }, 'there is no column "ID"'],
-  ['query', { columns: ['*'] }, 'there is no column "*"'],
-  ['query', { columns: ['person'] }, 'there is no column "person"'],
-  ['query', { columns: ['_rowid'] }, 'there is no column "_rowid"'],
   ['query', { filter: "name = 'x' -- " }, '"filter": expected the end'],
   ['query', { filter: 'true) or (true' }, '"filter": expected the end'],
   ['query', { filter: 'id = $principal.name' }, '"filter": expected a literal'],
@@ -335,68 +315,40 @@ it.each<[action: string, body: object, message: string]>([
     { full_text_query: { string_query: { query: 'a', columns: ['name'] } } },
     '"full_text_query" is not supported, because scores depend on all rows',
   ],
-  ['query', { columns: ['_distance'] }, 'there is no column "_distance"'],
-  [
-    'query',
-    { columns: { d: '_distance' } },
-    '"d": there is no column "_distance" (character 1); supported are',
-  ],
   ['query', { ...search, columns: ['_score'] }, 'there is no column "_score"'],
-  ['query', { columns: { column_names: ['ssn'] } }, 'there is no column "ssn"'],
-  ['query', { columns: { column_names: ['id'], column_aliases: { a: 'id' } } }, '"columns" is neither'],
-  ['query', { columns: { column_names: ['id'], other: 'id' } }, '"columns" is neither'],
-  ['query', { columns: { column_aliases: { a: 'id' }, other: 'id' } }, '"columns" is neither'],
-  ['query', { columns: { column_names: null, other: 'id' } }, '"columns" is neither'],
-  ['query', { columns: { column_names: 'id' } }, '"columns" is neither'],
-  ['query', { columns: { column_aliases: ['id'] } }, '"columns" is neither'],
-  ['query', { columns: 'id' }, '"columns" is neither'],
-  ['query', { columns: [['a', 'id'], ['b']] }, '"columns" is neither'],
-  ['query', { columns: [['a', 'id', 'ssn']] }, '"columns" is neither'],
-  ['query', { columns: [['a', 7]] }, '"columns" is neither'],
-  ['query', { columns: { a: 7 } }, '"a" is no text'],
-  ['query', { columns: { '1a': 'id' } }, 'the name "1a" is not supported; expected letters, digits and "_"'],
-  [
-    'query',
-    { columns: { 'a-b': 'id' } },
-    'the name "a-b" is not supported; expected letters, digits and "_"',
-  ],
-  ['query', { columns: { ['a'.repeat(257)]: 'id' } }, 'the name "aaa'],
-  ['query', { columns: { _a: 'id' } }, 'the name "_a" is not supported; expected letters, digits and "_"'],
-  [
-    'query',
-    { columns: { a: 'id = 1' } },
-    '"a": expected the end, AND or OR, found "=" (character 4); supported are',
-  ],
-  ['query', { columns: { a: "'x'" } }, '"a": expected a name, found "x" (character 1); supported are'],
-  ['query', { columns: { a: `${'lower('.repeat(9)}name${')'.repeat(9)}` } }, '"a": it has 18 levels'],
-  ['count_rows', { filter: 'id=1' }, '"filter" is not supported; omit it'],
-  ['count_rows', { predicate: {} }, '"predicate" is no text'],
-  [
-    'count_rows',
-    { predicate: 'ssn=1' },
-    '"predicate": there is no column "ssn" (character 1); supported are',
-  ],
-  [
-    'count_rows',
-    { branch: 'x' },
-    'only its newest version on the branch main; omit "version", "branch" and "tag"',
-  ],
-  [
-    'describe',
-    { branch: 'x' },
-    'only its newest version on the branch main; omit "version", "branch" and "tag"',
-  ],
-  [
-    'describe',
-    { tag: 'old' },
-    'only its newest version on the branch main; omit "version", "branch" and "tag"',
-  ],
-  ['describe', { tag: '' }, 'only its newest version on the branch main; omit "version", "branch" and "tag"'],
-  ['describe', { as_of: 1 }, '"as_of" is not supported; omit it'],
-  ['exists', { as_of: 1 }, '"as_of" is not supported; omit it'],
-  ['stats', {}, 'GetTableStats is not supported'],
 ])('%s with %o is refused', (action, body, message) => {
   expect(restrict(action, body)).toContain(`400 ${message}`)
+})
+
+it.each<[columns: unknown, message: string]>([
+  [['id', 'ssn'], 'there is no column "ssn"'],
+  [['ID'], 'there is no column "ID"'],
+  [['*'], 'there is no column "*"'],
+  [['person'], 'there is no column "person"'],
+  [['_rowid'], 'there is no column "_rowid"'],
+  [['_distance'], 'there is no column "_distance"'],
+  [{ d: '_distance' }, '"d": there is no column "_distance" (character 1); supported are'],
+  [{ column_names: ['ssn'] }, 'there is no column "ssn"'],
+  [{ column_names: ['id'], column_aliases: { a: 'id' } }, neither],
+  [{ column_names: ['id'], other: 'id' }, neither],
+  [{ column_aliases: { a: 'id' }, other: 'id' }, neither],
+  [{ column_names: null, other: 'id' }, neither],
+  [{ column_names: 'id' }, neither],
+  [{ column_aliases: ['id'] }, neither],
+  ['id', neither],
+  [[['a', 'id'], ['b']], neither],
+  [[['a', 'id', 'ssn']], neither],
+  [[['a', 7]], neither],
+  [{ a: 7 }, '"a" is no text'],
+  [{ '1a': 'id' }, `the name "1a" ${invalidName}`],
+  [{ 'a-b': 'id' }, `the name "a-b" ${invalidName}`],
+  [{ _a: 'id' }, `the name "_a" ${invalidName}`],
+  [{ ['a'.repeat(257)]: 'id' }, 'the name "aaa'],
+  [{ a: 'id = 1' }, '"a": expected the end, AND or OR, found "=" (character 4); supported are'],
+  [{ a: "'x'" }, '"a": expected a name, found "x" (character 1); supported are'],
+  [{ a: `${'lower('.repeat(9)}name${')'.repeat(9)}` }, '"a": it has 18 levels'],
+])('a query of the columns %o is refused', (columns, message) => {
+  expect(restrict('query', { columns })).toContain(`400 ${message}`)
 })
 
 it('a name that a query gives may have 256 characters', () => {
@@ -407,7 +359,7 @@ it('a name that a query gives may have 256 characters', () => {
 it.each([
   ['query', 'the parameter "version" is not supported; omit it'],
   ['count_rows', 'the parameter "version" is not supported; omit it'],
-  ['describe', 'only its newest version on the branch main; omit "version", "branch" and "tag"'],
+  ['describe', newestOnly],
 ])('%s with a version in its query is refused', (action, message) => {
   const parameters = new Map([['version', '1']])
   expect(restrict(action, {}, { parameters })).toBe(`400 ${message}`)
@@ -430,4 +382,26 @@ it('a body that is not read whole is refused', async () => {
   expect(() => restrictRequest({ route, head: { isLancedb: false } }, {}, payload, restriction)).toThrow(
     /: the body is too large$/,
   )
+})
+
+const changes = new Map<string, unknown>([
+  ['filter', 'a'],
+  ['columns', undefined],
+])
+
+it.each([
+  ['', '{"filter":"a"}'],
+  ['null', '{"filter":"a"}'],
+  [' null\n', '{"filter":"a"}'],
+  ['{}', '{"filter":"a"}'],
+  [' { } ', ' {"filter":"a" } '],
+  ['{"k":18446744073709551615}', '{"filter":"a","k":18446744073709551615}'],
+  ['{"filter":"b","columns":["c"],"x":{"filter":"d"}}', '{"filter":"a","x":{"filter":"d"}}'],
+  ['{"fil\\u0074er":"b","colum\\u006es":null}', '{"filter":"a"}'],
+])('the body %j becomes %j', (body, changed) => {
+  expect(changeMembers(Buffer.from(body), changes).toString()).toBe(changed)
+})
+
+it('an incomplete body is refused', () => {
+  expect(() => changeMembers(Buffer.from('{"k":1'), changes)).toThrow(/JSON/)
 })
