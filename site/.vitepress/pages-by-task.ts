@@ -23,7 +23,6 @@ export const pagesByTask: Readonly<Record<string, readonly string[]>> = {
   Audit: ['docs/audit', 'examples/collector/README'],
   Operate: [
     'docs/operations',
-    'docs/versions',
     'docs/observability',
     'docs/traffic',
     'docs/console',
@@ -31,13 +30,6 @@ export const pagesByTask: Readonly<Record<string, readonly string[]>> = {
     'docs/performance',
   ],
   Kubernetes: ['helm/catalog-gateway/README', 'docs/kubernetes-policies', 'examples/kubernetes/README'],
-  Reference: [
-    'CONFIGURATION',
-    'docs/commands',
-    'docs/files',
-    'docs/embedding',
-    'examples/embed/README',
-    'CHANGELOG',
-  ],
+  Reference: ['CONFIGURATION', 'docs/commands', 'docs/embedding', 'examples/embed/README', 'CHANGELOG'],
   Security: ['docs/security', 'SECURITY', 'CONTRIBUTING'],
 }

@@ -9,16 +9,16 @@ function listFileSettings(): readonly string[] {
   return settings.filter((name) => /(File|Files|\.file|apiKeys\.store|policies\.\w*[fF]older)$/.test(name))
 }
 
-/** Settings in the first column of the table; `*` stands for any last part. */
+/** Settings in the first column of the table of files; `*` stands for any last part. */
 function listRows(): readonly string[] {
-  const cells = [...read('docs/files.md').matchAll(/^\| (`[^|]+)\|/gm)].map(([, cell = '']) => cell)
+  const cells = [...read('docs/operations.md').matchAll(/^\| (`[^|]+)\|/gm)].map(([, cell = '']) => cell)
   return cells.flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name))
 }
 
 const covers = (row: string, setting: string): boolean =>
   row.endsWith('.*') ? setting.startsWith(row.slice(0, -1)) : row === setting
 
-it('docs/files.md says of every file in the settings when a change takes effect', () => {
+it('docs/operations.md says of every file in the settings when a change takes effect', () => {
   const [settings, rows] = [listFileSettings(), listRows()]
   expect(settings).toContain('upstream.credential.file')
   expect(settings.filter((setting) => !rows.some((row) => covers(row, setting)))).toEqual([])
