@@ -9,7 +9,7 @@ export const pagesByTask: Readonly<Record<string, readonly string[]>> = {
     'docs/policy-testing',
     'docs/policy-reference',
   ],
-  Identity: ['docs/authentication', 'docs/identity-providers'],
+  Identity: ['docs/authentication'],
   Upstreams: ['docs/upstreams', 'docs/catalog', 'docs/pass-through'],
   Clients: [
     'docs/clients/README',

@@ -16,7 +16,7 @@ interface IdentitySettings {
   readonly kubernetes?: object
 }
 
-const page = await readFile(join(projectFolder, 'docs/identity-providers.md'), 'utf8')
+const page = await readFile(join(projectFolder, 'docs/authentication.md'), 'utf8')
 const key = await makeSigningKey('first')
 
 /** Settings, token and principals of the page, in their order. */
@@ -55,7 +55,7 @@ const ofIssuers = examples.flatMap(({ identity: { issuers }, ...example }) =>
   issuers === undefined ? [] : [{ ...example, issuer: issuers[0] }],
 )
 
-describe('docs/identity-providers.md', () => {
+describe('docs/authentication.md', () => {
   it('has an example of each kind of provider', () => {
     const sources = ['corp', 'corp', 'entra', 'okta', 'google', 'github', 'cluster', 'other']
     expect(examples.map(({ source }) => source)).toEqual(sources)
