@@ -1,5 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import { compilePolicies } from '../../../src/policy/policy-set.ts'
+import { parseDocuments } from '../parse-documents.ts'
 import {
   compilePolicySet,
   createAuthorizationRequest,
@@ -118,6 +120,13 @@ it.for<[namespace: readonly string[], expected: boolean]>([
     )
   },
 )
+
+it('tags that could not be read are unknown, also in another thread', () => {
+  const [document] = parseDocuments([{ name: 'p', namespace: [], rules: [] }])
+  const tags = { namespace: 'unknown', tables: new Map(), line: 1, column: 1 } as const
+  const documents = structuredClone(document === undefined ? [] : [{ ...document, tags }])
+  expect(compilePolicies(documents).findTags({ namespace: [], table: undefined }).names).toBe('unknown')
+})
 
 it('a changed tag changes the revision', () => {
   const [crm, ...others] = under(rule('allow', ['drop'], '"eu" in tags'))
