@@ -118,6 +118,7 @@ it('decides before the body exactly what no body can change', () => {
           (partial) => oracleDecide(policies, beforeBody, partial).allowed,
         )
         expect(decision?.allowed, show(request)).toBe(pessimistic === optimistic ? pessimistic : undefined)
+        expect(set.decide(beforeBody).allowed, show(request)).toBe(pessimistic)
         if (decision === undefined) undecided++
         else decided++
         for (const operation of decision === undefined ? [] : bodies) {
