@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import type { PolicyDocument } from '../../../src/policy/language/policy-document.ts'
 import { isThorough } from '../../support/thorough.ts'
 import { parsePolicies } from '../parse-policies.ts'
 import { arbitraryPolicies } from '../policy-arbitraries.ts'
@@ -31,10 +30,13 @@ const isTemplate = ({ namespace }: WrittenPolicy): boolean => namespace.includes
 function parse(policies: readonly object[]) {
   const { documents, problems } = parsePolicies(formatPolicies(policies as WrittenPolicy[]), 'p.yaml')
   expect(problems).toEqual([])
-  return documents.map(({ name, instance: _, line, column, rules, ...rest }: PolicyDocument) => ({
-    ...rest,
-    name: name.replace(/\[(.*)\]/, '-$1'),
-    rules: rules.map(({ line, column, ...rule }) => rule),
+  const nowhere = { line: 0, column: 0 }
+  return documents.map((document) => ({
+    ...document,
+    ...nowhere,
+    name: document.name.replace(/\[(.*)\]/, '-$1'),
+    instance: undefined,
+    rules: document.rules.map((rule) => ({ ...rule, ...nowhere })),
   }))
 }
 
