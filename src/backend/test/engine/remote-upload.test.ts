@@ -28,3 +28,18 @@ it("creates an empty table from the remote client's upload without rows", async 
   await engine.insert(location, upload, 'overwrite')
   expect(await engine.count(location)).toBe(0)
 })
+
+it('keeps schema metadata', async () => {
+  const { engine, location } = await freshEngine()
+  const table = orders(1)
+  table.schema.metadata.set('owner', 'sales')
+  await engine.create(location, streamOf(table), 'create')
+  expect((await engine.describe(location)).metadata).toEqual({ owner: 'sales' })
+})
+
+it('rejects an upload that is too large when decoded with 413', async () => {
+  const { engine, location } = await freshEngine({ decodedUploadBytes: 1000 })
+  await expect(engine.create(location, streamOf(orders(1000)), 'create')).rejects.toMatchObject({
+    status: 413,
+  })
+})

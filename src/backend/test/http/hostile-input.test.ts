@@ -39,66 +39,6 @@ it('accepts the longest id and rejects one byte more', async () => {
   expect(await catalog.post(`/v1/namespace/${long}n/create`, {})).toEqual(errorOf('InvalidInput'))
 })
 
-describe('SQL that cannot be read', () => {
-  const texts = [
-    'id >> >',
-    "name = 'open",
-    'id = 1; DROP TABLE t',
-    'id = 1 more',
-    'id = 1 ORDER BY id',
-    '1 = 1 UNION SELECT 1',
-    '('.repeat(5_000),
-    '\u0000',
-    '',
-  ]
-  const requests: [name: string, target: string, body: (sql: string) => unknown][] = [
-    ['query', 'query', (filter) => ({ k: 1, vector: [], filter })],
-    ['count', 'count_rows', (predicate) => ({ predicate })],
-    ['explain', 'explain_plan', (filter) => ({ query: { k: 1, vector: [], filter } })],
-    ['delete', 'delete', (predicate) => ({ predicate })],
-    ['update where', 'update', (predicate) => ({ predicate, updates: [['id', '1']] })],
-    ['update to', 'update', (sql) => ({ updates: [['id', sql]] })],
-    ['new column', 'add_columns', (expression) => ({ new_columns: [{ name: 'more', expression }] })],
-  ]
-  /** An empty condition selects all rows if the condition is optional. */
-  const mayBeEmpty = ['query', 'count', 'explain', 'update where']
-
-  it.for(requests)('is refused in %s, and changes nothing', async ([name, target, body]) => {
-    await withTable()
-    for (const sql of texts.filter((text) => text !== '' || !mayBeEmpty.includes(name))) {
-      expect(await catalog.post(`/v1/table/t/${target}`, body(sql)), sql.slice(0, 20)).toEqual(
-        errorOf('InvalidInput'),
-      )
-    }
-    expect(await catalog.post('/v1/table/t/version/list', {})).toMatchObject({
-      json: { versions: [{ version: 1 }] },
-    })
-  })
-
-  it('rejects a list of conditions', async () => {
-    await withTable()
-    const response = await catalog.post('/v1/table/t/delete', { predicate: 'id = 1, id = 2' })
-    expect(response).toEqual(errorOf('Unsupported'))
-    expect(await catalog.get('/v1/table/t/count_rows')).toEqual(responseOf(3))
-  })
-
-  it('ignores comments in conditions', async () => {
-    await withTable()
-    const predicate = 'id = 1 -- or id = 2'
-    expect(await catalog.post('/v1/table/t/count_rows', { predicate })).toEqual(responseOf(1))
-  })
-
-  it('is refused in a merge', async () => {
-    await withTable()
-    const target = '/v1/table/t/merge_insert?on=id&when_matched_update_all=true&when_matched_update_all_filt='
-    for (const sql of texts.slice(0, 6)) {
-      const response = await catalog.post(target + encodeURIComponent(sql), streamOf(orders(3)))
-      expect(response, sql).toEqual(errorOf('InvalidInput'))
-    }
-    expect(await catalog.get('/v1/table/t/count_rows')).toEqual(responseOf(3))
-  })
-})
-
 describe('versions that no number of JavaScript holds', () => {
   // As text, because clients in other languages write them so in a body.
   const versions = ['9007199254740992', '9007199254740993', '18446744073709551615', '1e300', '-1', '1.5']

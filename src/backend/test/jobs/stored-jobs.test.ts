@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { eventually } from '../../../../test/support/eventually.ts'
 import type { JobState } from '../../database/schema.ts'
 import { orders, streamOf } from '../engine/sample-tables.ts'
-import { errorOf, responseOf, runningBackend } from '../support/running-backend.ts'
+import { errorOf, runningBackend } from '../support/running-backend.ts'
 import { waitForJob } from './wait-for-job.ts'
 
 const day = 24 * 60 * 60 * 1000
@@ -93,13 +93,6 @@ it('a cancelled job makes no change', async () => {
   expect((json as { versions: unknown[] }).versions).toHaveLength(3)
 })
 
-it('cancelling a job that has ended has no effect', async () => {
-  const { post, jobId, describe } = await withFinishedJob()
-  const before = await describe()
-  expect(await post('/v1/jobs/cancel', { job_id: jobId })).toEqual(responseOf({}))
-  expect(await describe()).toEqual(before)
-})
-
 it('a job of a dropped table fails, and its record remains', async () => {
   const { post, rewrite, started } = await withFinishedJob()
   await post('/v1/table/t/drop')
@@ -132,12 +125,4 @@ it('events are the changes of state', async () => {
   expect(await query({})).toEqual(['QUEUED', 'IN_PROGRESS', 'DONE'])
   expect(await query({ job_id: jobId, limit: 1 })).toEqual(['DONE'])
   expect(await query({ job_id: jobId, filter: '', limit: 0 })).toEqual([])
-})
-
-it('an unknown job is 404', async () => {
-  const { post } = await runningBackend()
-  for (const route of ['describe', 'cancel', 'query_events']) {
-    expect(await post(`/v1/jobs/${route}`, { job_id: 'absent' })).toEqual(errorOf('TransactionNotFound'))
-    expect(await post(`/v1/jobs/${route}`, { job_id: 7 })).toEqual(errorOf('InvalidInput'))
-  }
 })

@@ -108,13 +108,10 @@ it.each(['30s', '60000ms', '1.5m', '2h', '30sec', '30 seconds', '2min', '1 minut
 )
 
 const refusedMerges: readonly [query: string, body: Uint8Array | string, error: ErrorName][] = [
-  ['', named({ 1: 'a' }), 'InvalidInput'],
   ['on=', named({ 1: 'a' }), 'InvalidInput'],
-  ['on=nothing', named({ 1: 'a' }), 'InvalidInput'],
   ['on=embedding', named({ 1: 'a' }), 'InvalidInput'],
   ['on=id&when_not_matched_insert_all=false', named({ 1: 'a' }), 'InvalidInput'],
   ['on=id&when_matched_update_all_filt=true', named({ 1: 'a' }), 'InvalidInput'],
-  ['on=id&when_matched_update_all=true&when_matched_update_all_filt=((', named({ 1: 'a' }), 'InvalidInput'],
   [
     'on=id&when_matched_update_all=true&when_matched_update_all_filt=target.id',
     named({ 1: 'a' }),
@@ -151,7 +148,6 @@ it('rejects an invalid merge without changing anything', async () => {
   for (const [query, body, error] of refusedMerges) {
     expect([query, await post(`/v1/table/t/merge_insert?${query}`, body)]).toEqual([query, errorOf(error)])
   }
-  expect(await post('/v1/table/x/merge_insert?on=id', named({ 1: 'a' }))).toEqual(errorOf('TableNotFound'))
   expect(await names()).toEqual(before)
   expect(await post('/v1/table/t/merge_insert?on=id', schemaOnly())).toEqual(
     responseOf({ version: 2, num_inserted_rows: 0, num_updated_rows: 0, num_deleted_rows: 0 }),
@@ -193,28 +189,12 @@ it("tells LanceDB's clients the number of updated rows by one name only, as newe
 })
 
 const refusedChanges: readonly [route: string, body: object, error: ErrorName][] = [
-  ['update', { updates: [] }, 'InvalidInput'],
-  ['update', { updates: [['name']] }, 'InvalidInput'],
-  [
-    'update',
-    {
-      updates: [
-        ['name', "'a'"],
-        ['name', "'b'"],
-      ],
-    },
-    'InvalidInput',
-  ],
-  ['update', { updates: [['name', '((']] }, 'InvalidInput'],
   ['update', { updates: [['name', "'a'"]], predicate: 'id' }, 'InvalidInput'],
   ['update', { updates: [['name', "'a'"]], predicate: 'nothing = 1' }, 'InvalidInput'],
-  ['update', { updates: [['nothing', "'a'"]] }, 'InvalidInput'],
   ['update', { updates: [['id', "'a'"]] }, 'TableSchemaValidationError'],
   ['update', { updates: [['name', "'a'"]], branch: 'dev' }, 'TableBranchNotFound'],
-  ['delete', {}, 'InvalidInput'],
-  ['delete', { predicate: ' ' }, 'InvalidInput'],
-  ['delete', { predicate: '((' }, 'InvalidInput'],
   ['delete', { predicate: 'id' }, 'InvalidInput'],
+  ['delete', { predicate: 'id = 1, id = 2' }, 'Unsupported'],
   ['delete', { predicate: 'nothing = 1' }, 'InvalidInput'],
   ['delete', { predicate: 'id = 1', branch: 'dev' }, 'TableBranchNotFound'],
 ]
@@ -225,7 +205,6 @@ it('rejects invalid updates and deletes without changing anything', async () => 
   for (const [route, body, error] of refusedChanges) {
     expect([body, await post(`/v1/table/t/${route}`, body)]).toEqual([body, errorOf(error)])
   }
-  expect(await post('/v1/table/x/delete', { predicate: 'true' })).toEqual(errorOf('TableNotFound'))
   expect(await names()).toEqual(before)
 })
 
@@ -238,19 +217,6 @@ it('rows are deleted by a predicate', async () => {
     responseOf({ version: 3, num_deleted_rows: 3 }),
   )
   expect(await post('/v1/table/t/count_rows', {})).toEqual(responseOf(0))
-})
-
-it('applies all concurrent changes', async () => {
-  const { post } = await withTable()
-  const responses = await Promise.all([
-    ...Array.from({ length: 5 }, (_, index) =>
-      post('/v1/table/t/merge_insert?on=id', named({ [100 + index]: 'new' })),
-    ),
-    ...Array.from({ length: 5 }, (_, id) => post('/v1/table/t/delete', { predicate: `id = ${id}` })),
-  ])
-  expect(responses.map(({ status }) => status)).toEqual(responses.map(() => 200))
-  expect(await post('/v1/table/t/count_rows', { predicate: "name = 'new'" })).toEqual(responseOf(5))
-  expect(await post('/v1/table/t/count_rows', {})).toEqual(responseOf(5))
 })
 
 it("takes the timeout of LanceDB's clients, a header", async () => {

@@ -48,21 +48,16 @@ it.each([
 })
 
 const refused: readonly [route: string, body: object, error: ErrorName][] = [
-  ['explain_plan', {}, 'InvalidInput'],
   ['explain_plan', { query: null, verbose: true }, 'InvalidInput'],
-  ['explain_plan', { query: { k: 1 }, verbose: 'yes' }, 'InvalidInput'],
   ['explain_plan', { query: { k: 1, id: ['x'] } }, 'InvalidInput'],
-  ['explain_plan', { query: { k: 1 }, id: ['x'] }, 'InvalidInput'],
+  ['explain_plan', { query: { k: 1 }, verbose: 'yes' }, 'InvalidInput'],
   ['explain_plan', { query: { k: 1, branch: 'a' }, branch: 'b' }, 'InvalidInput'],
-  ['explain_plan', { query: { k: 1, filter: '((' } }, 'InvalidInput'],
   ['explain_plan', { query: { k: 1, filter: 'nothing = 1' } }, 'InvalidInput'],
   ['explain_plan', { query: { k: 1, branch: 'dev' } }, 'TableBranchNotFound'],
   ['explain_plan', { query: { k: 1 }, branch: 'dev' }, 'TableBranchNotFound'],
   ['explain_plan', { query: { k: 1, version: 9 } }, 'TableVersionNotFound'],
-  ['explain_plan', { query: { k: 1, approx_mode: 'fast' } }, 'Unsupported'],
   ['analyze_plan', { k: 1, version: 9 }, 'TableVersionNotFound'],
   ['analyze_plan', { k: 1, branch: 'dev' }, 'TableBranchNotFound'],
-  ['analyze_plan', { k: 'many' }, 'InvalidInput'],
 ]
 
 it('rejects a query without a plan', async () => {
@@ -70,5 +65,4 @@ it('rejects a query without a plan', async () => {
   for (const [route, body, error] of refused) {
     expect([body, await post(`/v1/table/t/${route}`, body)]).toEqual([body, errorOf(error)])
   }
-  expect(await post('/v1/table/x/explain_plan', { query: { k: 1 } })).toEqual(errorOf('TableNotFound'))
 })

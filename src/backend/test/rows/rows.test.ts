@@ -1,9 +1,8 @@
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
-import { tableFromIPC } from 'apache-arrow'
 import { expect, it } from 'vitest'
 import { eventually } from '../../../../test/support/eventually.ts'
-import { orders, rowsOf, schemaOnly, streamOf } from '../engine/sample-tables.ts'
+import { orders, streamOf } from '../engine/sample-tables.ts'
 import { heldUpload } from '../support/held-upload.ts'
 import { responseOf, errorOf, runningBackend } from '../support/running-backend.ts'
 
@@ -12,38 +11,6 @@ async function withTable(settings?: object) {
   await backend.post('/v1/table/t/create', streamOf(orders(3)))
   return backend
 }
-
-it('rows are appended, replaced and counted', async () => {
-  const { post, get } = await withTable()
-  expect(await post('/v1/table/t/insert', streamOf(orders(2, 3)))).toEqual(
-    responseOf({ version: 2, num_inserted_rows: 2 }),
-  )
-  expect(await post('/v1/table/t/count_rows', { predicate: 'id >= 2' })).toEqual(responseOf(3))
-  expect(await post('/v1/table/t/count_rows', { version: 1, predicate: null })).toEqual(responseOf(3))
-  expect(await post('/v1/table/t/insert?mode=overwrite', streamOf(orders(1)))).toEqual(
-    responseOf({ version: 3, num_inserted_rows: 1 }),
-  )
-  expect(await get('/v1/table/t/count_rows')).toEqual(responseOf(1))
-  expect(await post('/v1/table/t/insert?mode=APPEND', schemaOnly())).toEqual(
-    responseOf({ version: 3, num_inserted_rows: 0 }),
-  )
-})
-
-it('returns an Arrow file for a query', async () => {
-  const { post } = await withTable()
-  const { status, bytes, headers } = await post('/v1/table/t/query', {
-    k: 10,
-    vector: null,
-    filter: 'id > 0',
-    columns: { column_names: ['id', 'name'] },
-  })
-  expect([status, headers.get('content-type')]).toEqual([200, 'application/vnd.apache.arrow.file'])
-  expect(Buffer.from(bytes().subarray(0, 6)).toString()).toBe('ARROW1')
-  expect(rowsOf(tableFromIPC(bytes()))).toEqual([
-    { id: 1, name: 'order 1' },
-    { id: 2, name: 'order 2' },
-  ])
-})
 
 const missing = 'no\nthing'
 const requestsForMissingColumn: readonly (readonly [path: string, body: object])[] = [
@@ -74,15 +41,6 @@ it('names a missing column in a 400, because clients take a 404 for a missing ta
   const merge = await post('/v1/table/t/merge_insert?on=no%0Athing', streamOf(orders(1)))
   expect(merge).toEqual(errorOf('InvalidInput', 400))
   expect((merge.json as { error: string }).error).toContain(String.raw`no\nthing`)
-})
-
-it('loses no row of concurrent appends', async () => {
-  const { post } = await withTable()
-  const responses = await Promise.all(
-    Array.from({ length: 12 }, () => post('/v1/table/t/insert', streamOf(orders(5)))),
-  )
-  expect(responses.every(({ status }) => status === 200)).toBe(true)
-  expect(await post('/v1/table/t/count_rows', {})).toEqual(responseOf(63))
 })
 
 it('rejects an upload above the limit with 413, announced or not', async () => {

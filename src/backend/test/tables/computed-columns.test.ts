@@ -83,17 +83,6 @@ it('a column with the name of a function that changes does not stand for the fun
   expect(await add('z', 'current_date')).toEqual(errorOf('InvalidInput'))
 })
 
-it('refuses a column with neither or both kinds of expression, and both kinds in one request', async () => {
-  const { post, fields } = await withTable()
-  const add = async (...new_columns: object[]) => await post('/v1/table/t/add_columns', { new_columns })
-  expect(await add({ name: 'x' })).toEqual(errorOf('InvalidInput'))
-  expect(await add({ name: 'x', expression: '1', computed: '1' })).toEqual(errorOf('InvalidInput'))
-  expect(await add({ name: 'x', expression: '1' }, { name: 'y', computed: '1' })).toEqual(
-    errorOf('Unsupported'),
-  )
-  expect(await fields()).toHaveLength(3)
-})
-
 it('an input in another case is an input, unless it is the name of another column', async () => {
   const { post, add, fields } = await withTable()
   await add('Id', 'name')

@@ -40,7 +40,7 @@ it('overwriting replaces properties, and creates what is not there', async () =>
 it('creates nothing from a body that is not a stream', async () => {
   const { post, get, dataFolder } = await runningBackend()
   const stream = streamOf(orders(3))
-  const bad = [undefined, 'not Arrow', stream.subarray(0, 100), stream.subarray(0, stream.length - 50)]
+  const bad = [undefined, stream.subarray(0, stream.length - 50)]
   for (const body of bad) expect(await post('/v1/table/t/create', body)).toEqual(errorOf('InvalidInput'))
   expect(await get('/v1/table')).toEqual(responseOf({ tables: [] }))
   expect(await tableFolders(dataFolder)).toEqual([])

@@ -8,8 +8,6 @@ it('a declared table has a location and no data', async () => {
   const { json } = await post('/v1/table/t/declare', { properties: { x: '1' }, vend_credentials: true })
   const { location } = json as { location: string }
   expect(json).toEqual({ location, properties: { x: '1' }, managed_versioning: true })
-  expect(await post('/v1/table/t/declare', {})).toEqual(errorOf('TableAlreadyExists'))
-  expect((await post('/v1/table/t/exists', {})).status).toBe(200)
   expect(await post('/v1/table/t/exists', { version: 1 })).toEqual(errorOf('TableVersionNotFound'))
   const described = { table: 't', namespace: [], location, properties: { x: '1' }, managed_versioning: true }
   expect(await post('/v1/table/t/describe', {})).toEqual(responseOf(described))
@@ -29,14 +27,6 @@ it('a declared table has a location and no data', async () => {
 it('accepts the old route name for declarations', async () => {
   const { post } = await runningBackend()
   expect((await post('/v1/table/t/create-empty', {})).status).toBe(200)
-})
-
-it('requires a namespace for a declaration and rejects a location', async () => {
-  const { post } = await runningBackend()
-  expect(await post('/v1/table/a$t/declare', {})).toEqual(errorOf('NamespaceNotFound'))
-  const location = '/tmp/x.lance'
-  for (const body of [{ location }, { properties: { location } }])
-    expect(await post('/v1/table/t/declare', body)).toEqual(errorOf('InvalidInput'))
 })
 
 it.each([

@@ -60,16 +60,6 @@ it('lists namespaces by POST as by GET, paged by the query or the body', async (
     expect(await list(body, '?limit=1')).toEqual(errorOf('InvalidInput'))
 })
 
-it('all tables are listed with their full ids, in the order of their paths', async () => {
-  const { post, get } = await runningBackend()
-  for (const path of ['a', 'a$b']) await post(`/v1/namespace/${path}/create`, {})
-  for (const path of ['t', 'a$t', 'a$b$t', 'a$b$u']) await post(`/v1/table/${path}/declare`, {})
-  const all = ['a$b$t', 'a$b$u', 'a$t', 't']
-  expect(await get('/v1/table')).toEqual(responseOf({ tables: all }))
-  expect(await get('/v1/table/')).toEqual(responseOf({ tables: all }))
-  expect(await get('/v1/table?delimiter=.')).toEqual(responseOf({ tables: ['a.b.t', 'a.b.u', 'a.t', 't'] }))
-})
-
 it('requires another delimiter for a name that contains it', async () => {
   const { post, get } = await runningBackend()
   await post('/v1/table/a%24b/declare?delimiter=.', {})

@@ -1,6 +1,5 @@
-import { randomUUID } from 'node:crypto'
-import { copyFile, mkdir, readdir, rm } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { orders, streamOf } from '../engine/sample-tables.ts'
 import { responseOf, errorOf, runningBackend } from '../support/running-backend.ts'
@@ -104,19 +103,6 @@ it('a batch can declare, create, delete and deregister together', async () => {
   })
   expect(await versionsOf('a')).toEqual([2])
   expect(await get('/v1/table')).toEqual(responseOf({ tables: ['a', 'n$b', 'n$new', 'old'] }))
-})
-
-it('adds data to a declared table with its first versions', async () => {
-  const { a, batchCreate, post } = await withTables()
-  const { location } = (await post('/v1/table/d/declare', {})).json as { location: string }
-  const name = '18446744073709551614.manifest'
-  const staging = join(location, '_versions', `${name}-${randomUUID()}`)
-  await mkdir(dirname(staging), { recursive: true })
-  await copyFile(join(a, '_versions', name), staging)
-  expect((await batchCreate([{ id: ['d'], version: 1, manifest_path: staging.slice(1) }])).status).toBe(200)
-  expect(await post('/v1/table/d/describe', { check_declared: true })).toEqual(
-    responseOf(expect.objectContaining({ is_only_declared: false })),
-  )
 })
 
 it('rejects a batch with one invalid change', async () => {

@@ -1,4 +1,4 @@
-import { copyFile, mkdir, readdir, rename } from 'node:fs/promises'
+import { copyFile, mkdir, rename } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { tableFromIPC } from 'apache-arrow'
 import { expect, it } from 'vitest'
@@ -115,23 +115,8 @@ it('never substitutes another branch or version for a missing one', async () => 
 
 it('validates branch names', async () => {
   const { branch } = await withVersions()
-  for (const name of [
-    '',
-    'main',
-    '/a',
-    'a/',
-    'a//b',
-    '../a',
-    'a/..',
-    '.a',
-    'a.lock',
-    'a b',
-    'a\\b',
-    'a/_versions',
-    'y'.repeat(81),
-  ]) {
+  for (const name of ['a/', 'a/..', 'a\\b', 'a/_versions', 'y'.repeat(81)])
     expect(await branch('create', { name })).toEqual(errorOf('InvalidInput'))
-  }
   for (const name of ['a', 'a/b', 'a/b/c', 'main/x', 'é/日', 'y'.repeat(80), 'a/data']) {
     expect([name, (await branch('create', { name })).status]).toEqual([name, 200])
   }
@@ -151,15 +136,6 @@ it('follows no name out of the table, even if a client wrote the file of such a 
   expect(await branch('delete', { name })).toEqual(errorOf('InvalidInput'))
   expect(await count({ branch: name })).toMatchObject({ code: errorCodes.InvalidInput.code })
   expect((await post('/v1/table/other/count_rows')).json).toBe(5)
-})
-
-it('rejects a branch from a missing branch or version', async () => {
-  const { branch, location, post } = await withVersions()
-  expect(await branch('create', { name: 'a', from_branch: 'none' })).toEqual(errorOf('TableBranchNotFound'))
-  expect(await branch('create', { name: 'a', from_version: 9 })).toEqual(errorOf('TableVersionNotFound'))
-  expect(await readdir(location)).not.toContain('tree')
-  expect(await post('/v1/table/none/branches/create', { name: 'a' })).toEqual(errorOf('TableNotFound'))
-  expect(await post('/v1/table/none/branches/list')).toEqual(errorOf('TableNotFound'))
 })
 
 it('does not delete a branch that has branches or tags', async () => {

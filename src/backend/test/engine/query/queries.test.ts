@@ -92,12 +92,6 @@ describe('selected columns', () => {
   })
 })
 
-it('returns rows in the requested order', async () => {
-  const { query } = await tableOf(5)
-  const response = await query({ order_by: [{ column_name: 'id', ascending: false }], k: 2, columns: ['id'] })
-  expect(rowsOf(response)).toEqual([{ id: 4 }, { id: 3 }])
-})
-
 it.each([
   [{ k: 4 }, [4, 3, 2, 1]],
   [{ k: 5 }, [4, 3, 2, 1, 0]],
@@ -117,28 +111,7 @@ describe('invalid queries', () => {
     [{ filter: 'id / 0 > 1' }, 13],
     [{ vector: [1, 2, 3] }, 13],
     [{ vector: [1, 2], minimum_nprobes: 30, maximum_nprobes: 3 }, 13],
-    [{ columns: ['missing'] }, 13],
-    [{ vector: [1, 2], vector_column: 'missing' }, 13],
-    [{ order_by: [{ column_name: 'missing' }] }, 13],
-    [{ version: 77 }, 11],
-    [{ branch: 'dev' }, 22],
-    [{ use_rte: true }, 0],
-    [{ use_lsm: true }, 0],
-    [{ search_effort: 0.5 }, 0],
-    [{ approx_mode: 'fast' }, 0],
     [{ full_text_query: { query: { phrase: { terms: 'a b' } } } }, 0],
-    [{ full_text_query: { query: 'a' }, vector: [1, 2], offset: 1 }, 0],
-    [{ full_text_query: { query: 'a' }, vector: [1, 2], order_by: [{ column_name: 'id' }] }, 0],
-    [
-      {
-        full_text_query: { query: 'a' },
-        vector: [
-          [1, 2],
-          [3, 4],
-        ],
-      },
-      0,
-    ],
     [{ filter: 'timeout already exists' }, 13],
     [{ filter: '`timeout already exists` = 1' }, 13],
     [{ filter: 'id = 1 and more' }, 13],
