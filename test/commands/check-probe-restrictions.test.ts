@@ -195,6 +195,22 @@ it.each<[string, number, WrittenPolicy, string]>([
   expect(status).toBe(0)
 })
 
+it('tries the tables of every page of a listing', async () => {
+  const catalog = await startCatalog()
+  const server = await startCareless(catalog.url(), () => undefined)
+  const { answering } = server
+  server.answering = (received, response, request) => {
+    const { pathname, searchParams } = new URL(received.target, server.url)
+    const page = searchParams.has('page_token')
+      ? { tables: ['people'] }
+      : { tables: ['orders'], page_token: '2' }
+    if (pathname.endsWith('/table/list')) response.end(JSON.stringify(page))
+    else void answering(received, response, request)
+  }
+  const { messages } = await probe(server.url, restrict(declared, ['peop*']))
+  expect(messages).toContain('restricted table crm/people of the upstream catalog')
+})
+
 it('reads nothing of an upstream whose tables no restriction is for', async () => {
   const { url } = await startCatalog()
   const { messages } = await probe(url(), { name: 'crm', namespace: ['crm'], rules: [] })

@@ -12,11 +12,8 @@ import type { Upstream } from '../upstream/upstream.ts'
 import { findServedId, type Upstreams } from '../upstream/upstreams.ts'
 import { ownOperations, type OwnClient } from '../upstream/own-client.ts'
 
-const pageSize = 1_000
 /** Versions have metadata of any length. */
 const versionsPageSize = 100
-/** Bounds a listing that never ends. */
-const maxPages = 100_000
 
 const listings = { tables: ownOperations.listTables, namespaces: ownOperations.listNamespaces }
 const { listBranches, listVersions } = ownOperations
@@ -43,7 +40,7 @@ export async function* listUpstreamTables(
     member: keyof typeof listings,
     namespace: Identifier,
   ): AsyncGenerator<Identifier, void> {
-    for await (const { status, body } of readPages(listings[member], namespace, pageSize, upstream.own)) {
+    for await (const { status, body } of upstream.own.readPages(listings[member], namespace)) {
       const isRemoved = status === 404 && getMember(body, 'code') === errorCodes.NamespaceNotFound.code
       // The root of some catalogs cannot have tables.
       if (isRemoved || (status === 400 && member === 'tables')) return
@@ -66,7 +63,7 @@ export async function* listUpstreamVersions(
   client: OwnClient,
 ): AsyncGenerator<{ readonly branch: string; readonly versions: readonly ListedVersion[] }, void> {
   const branches = ['']
-  for await (const { status, body } of readPages(listBranches, id, pageSize, client)) {
+  for await (const { status, body } of client.readPages(listBranches, id)) {
     // The catalog has no branches.
     if (status === 404 || status === 405 || status === 406 || status === 501) break
     const found = getMember(body, 'branches')
@@ -75,7 +72,10 @@ export async function* listUpstreamVersions(
   }
   for (const branch of branches) {
     const versions: ListedVersion[] = []
-    for await (const { status, body } of readPages(listVersions, id, versionsPageSize, client, branch)) {
+    for await (const { status, body } of client.readPages(listVersions, id, {
+      limit: versionsPageSize,
+      branch,
+    })) {
       if (status === 404) break
       const page = getMember(body, 'versions')
       if (status !== 200 || !Array.isArray(page)) throw unexpectedStatus(listVersions, status)
@@ -91,27 +91,6 @@ function readListedVersion(listed: unknown): ListedVersion {
   const millis = getMember(listed, 'timestamp_millis')
   const time = typeof millis === 'number' ? millis : Date.parse(String(getMember(listed, 'timestamp')))
   return { version, time: Number.isNaN(time) ? undefined : time }
-}
-
-async function* readPages(
-  operation: Operation,
-  id: Identifier,
-  limit: number,
-  client: OwnClient,
-  branch = '',
-): AsyncGenerator<Awaited<ReturnType<OwnClient['readJson']>>, void> {
-  let token: string | undefined
-  for (let pages = 0; pages < maxPages; pages += 1) {
-    const parameters = new Map([['limit', String(limit)]])
-    if (branch !== '') parameters.set('branch', branch)
-    if (token !== undefined) parameters.set('page_token', token)
-    const response = await client.readJson({ operation, id, parameters })
-    yield response
-    const next = getMember(response.body, 'page_token')
-    if (typeof next !== 'string' || next === '' || next === token) return
-    token = next
-  }
-  throw new Error(`the upstream responded to ${operation.name} with more than ${maxPages} pages`)
 }
 
 function unexpectedStatus({ name }: Operation, status: number): Error {

@@ -10,7 +10,7 @@ import {
   type Operation,
 } from '../../catalog-api/index.ts'
 import { type BufferedResponse, createHttp1Client, sendRequest } from '../../http1/index.ts'
-import { type Followed, getBasePath, withoutByteOrderMark } from '../../lib/index.ts'
+import { type Followed, getBasePath, getMembers, withoutByteOrderMark } from '../../lib/index.ts'
 import type { SocketOpener } from '../../outbound/index.ts'
 
 /**
@@ -54,6 +54,8 @@ export interface OwnRequest {
 const maxResponseBytes = 16 * 1024 * 1024
 /** For each whole response: a count may read a whole table. */
 const timeoutMs = 30_000
+/** Bounds a listing that never ends. */
+const maxPages = 100_000
 
 export type OwnClient = ReturnType<typeof openOwnClient>
 
@@ -97,14 +99,31 @@ export function openOwnClient(access: UpstreamAccess, connectTimeoutMs: number) 
     return dispatch(operation.method, target, bytes, signal)
   }
 
+  /** Sends a request, and parses the JSON of the response. Rejects with SyntaxError if it is none. */
+  async function readJson(request: OwnRequest, signal?: AbortSignal) {
+    const { status, body } = await send(request, signal)
+    return { status, body: JSON.parse(String(withoutByteOrderMark(body))) as unknown }
+  }
+
   return {
     /** `target` is without the base path of the upstream. */
     get: (target: string, signal?: AbortSignal) => dispatch('GET', target, null, signal),
     send,
-    /** Sends a request, and parses the JSON of the response. Rejects with SyntaxError if it is none. */
-    async readJson(request: OwnRequest, signal?: AbortSignal) {
-      const { status, body } = await send(request, signal)
-      return { status, body: JSON.parse(String(withoutByteOrderMark(body))) as unknown }
+    readJson,
+    /** Yields the responses of a listing, page by page, like `readJson`. */
+    async *readPages(operation: Operation, id: Identifier, { limit = 1_000, branch = '' } = {}) {
+      let token: string | undefined
+      for (let pages = 0; pages < maxPages; pages += 1) {
+        const parameters = new Map([['limit', String(limit)]])
+        if (branch !== '') parameters.set('branch', branch)
+        if (token !== undefined) parameters.set('page_token', token)
+        const response = await readJson({ operation, id, parameters })
+        yield response
+        const next = getMembers(response.body)['page_token']
+        if (typeof next !== 'string' || next === '' || next === token) return
+        token = next
+      }
+      throw new Error(`the upstream responded to ${operation.name} with more than ${maxPages} pages`)
     },
     /** Sends the cheapest read that every catalog has and that reaches its store. */
     probe: (signal?: AbortSignal) =>

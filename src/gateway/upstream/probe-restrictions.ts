@@ -138,10 +138,13 @@ async function listTables(
 ): Promise<ReadonlySet<string>> {
   const named = patterns.filter((pattern) => !pattern.includes('*'))
   if (named.length === patterns.length) return new Set(named)
-  const { status, body } = await client.send({ operation: ownOperations.listTables, id: namespace })
-  const { tables } = getMembers(status === 200 ? parseJsonBytes(body) : undefined)
-  const existing = isListOfStrings(tables) ? tables.filter((name) => matchesAny(patterns, name)) : []
-  return new Set([...named, ...existing])
+  const found = new Set(named)
+  for await (const { status, body } of client.readPages(ownOperations.listTables, namespace)) {
+    const { tables } = getMembers(status === 200 ? body : undefined)
+    if (!isListOfStrings(tables)) break
+    for (const name of tables) if (matchesAny(patterns, name)) found.add(name)
+  }
+  return found
 }
 
 /** What a probe finds out about a restricted table, in sentences for the operator. Values of rows are in none. */
