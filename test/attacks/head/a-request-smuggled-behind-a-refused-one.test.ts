@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { countRefusals } from '../../gateway/support/count-refusals.ts'
 import { expectError, type ExpectedError } from '../../gateway/support/expect-error.ts'
 import { sendRaw, rawRequest, readRaw } from '../../gateway/support/raw-request.ts'
 import { respondWith } from '../../gateway/support/recording-upstream.ts'
@@ -11,64 +12,29 @@ import { eventually } from '../../support/eventually.ts'
 const attacked = attackedGateway()
 const smuggled = 'POST /v1/table/production/drop HTTP/1.1\r\nhost: g\r\ncontent-length: 0\r\n\r\n'
 
-it.each<[label: string, target: string, keys: string[], body: string, ExpectedError]>([
-  [
-    'an unknown route',
-    '/v1/nothing',
-    ['dev'],
-    smuggled,
-    { kind: 'Unsupported', status: 406, says: 'unknown route' },
-  ],
-  [
-    'an invalid path',
-    '/v1/table/a\\b/describe',
-    ['dev'],
-    smuggled,
-    { kind: 'InvalidInput', says: 'is not a path' },
-  ],
-  [
-    'a request without credentials',
-    '/v1/table/o/drop',
-    [],
-    smuggled,
-    { kind: 'Unauthenticated', says: 'no credential' },
-  ],
-  [
-    'two credentials',
-    '/v1/table/o/drop',
-    ['dev', 'writer'],
-    smuggled,
-    { kind: 'InvalidInput', says: 'repeated' },
-  ],
-  [
-    'a denied request',
-    '/v1/table/production/drop',
-    ['writer'],
-    smuggled,
-    { kind: 'PermissionDenied', says: 'DropTable' },
-  ],
-  [
-    'a request without JSON',
-    '/v1/table/o/describe',
-    ['dev'],
-    smuggled,
-    { kind: 'InvalidInput', says: 'not valid JSON' },
-  ],
-])('does not parse the body of %s as a request', async (_label, target, keys, body, expected) => {
+function frame(body: string, framing: string): readonly [header: string, sent: string] {
+  return framing === 'length'
+    ? [`content-length: ${body.length}`, body]
+    : ['transfer-encoding: chunked', `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`]
+}
+
+it.each<[label: string, target: string, keys: string[], ExpectedError]>([
+  ['an unknown route', '/v1/nothing', ['dev'], { kind: 'Unsupported', status: 406, says: 'unknown route' }],
+  ['an invalid path', '/v1/table/a\\b/describe', ['dev'], { kind: 'InvalidInput', says: 'is not a path' }],
+  ['no credentials', '/v1/table/o/drop', [], { kind: 'Unauthenticated', says: 'no credential' }],
+  ['two credentials', '/v1/table/o/drop', ['dev', 'writer'], { kind: 'InvalidInput', says: 'repeated' }],
+  ['a denial', '/v1/table/production/drop', ['writer'], { kind: 'PermissionDenied', says: 'DropTable' }],
+  ['no JSON', '/v1/table/o/describe', ['dev'], { kind: 'InvalidInput', says: 'not valid JSON' }],
+])('does not parse the body of a request with %s as a request', async (_label, target, keys, expected) => {
   const { gateway, upstream } = attacked
   const credentials = keys.map((name) => `x-api-key: ${gateway.key(name)}`)
+  const lines = ['GET /v1/table/o/tags/list HTTP/1.1', 'host: g', `x-api-key: ${gateway.key('dev')}`]
   for (const framing of ['length', 'chunks']) {
-    const header = framing === 'length' ? `content-length: ${body.length}` : 'transfer-encoding: chunked'
-    const sent = framing === 'length' ? body : `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`
+    const [header, sent] = frame(smuggled, framing)
     const [refused, next, ...others] = await sendRaw(
       gateway.url,
       rawRequest([`POST ${target} HTTP/1.1`, 'host: g', ...credentials, header], sent) +
-        rawRequest([
-          'GET /v1/table/o/tags/list HTTP/1.1',
-          'host: g',
-          `x-api-key: ${gateway.key('dev')}`,
-          'connection: close',
-        ]),
+        rawRequest([...lines, 'connection: close']),
     )
     expectError(refused, expected)
     expect(next?.status).toBe(200)
@@ -81,9 +47,7 @@ it.each(['length', 'chunks'])(
   'closes the connection after a body that is too large, by %s',
   async (framing) => {
     const { gateway, upstream } = attacked
-    const body = smuggled.repeat(20_000)
-    const header = framing === 'length' ? `content-length: ${body.length}` : 'transfer-encoding: chunked'
-    const sent = framing === 'length' ? body : `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`
+    const [header, sent] = frame(smuggled.repeat(20_000), framing)
     const key = `x-api-key: ${gateway.key('dev')}`
     const found = await sendRaw(
       gateway.url,
@@ -108,62 +72,53 @@ it('does not parse an unneeded body as a request', async () => {
   expect(upstream.requests).toEqual([])
 })
 
-it('does not send an error for garbage as the response to the request before it', async () => {
-  const { gateway, upstream } = attacked
-  const finish = createDeferred()
-  upstream.answering = (arrival, response, request) =>
-    finish.promise.then(() => respondWith(200, { version: 2 })(arrival, response, request))
-  async function* parts(): AsyncGenerator<string> {
-    const key = `x-api-key: ${gateway.key('dev')}`
-    yield rawRequest(['POST /v1/table/orders/update HTTP/1.1', 'host: g', key, 'content-length: 0'])
-    await eventually(() => expect(upstream.requests).toHaveLength(1))
-    yield 'garbage\r\n\r\n'
-    finish.resolve(undefined)
-  }
-  expect((await sendRaw(gateway.url, parts())).map(({ status }) => status)).toEqual([200, 400])
-})
+const update = ['POST /v1/table/orders/update HTTP/1.1', 'host: g']
 
-it('does not send the refusal of a tunnel as the response to the request before it', async () => {
-  const { gateway, upstream } = attacked
-  const finish = createDeferred()
-  upstream.answering = (arrival, response, request) =>
-    finish.promise.then(() => respondWith(200, { version: 2 })(arrival, response, request))
-  const before = await connectRequests()
-  async function* parts(): AsyncGenerator<string> {
-    const key = `x-api-key: ${gateway.key('dev')}`
-    yield rawRequest(['POST /v1/table/orders/update HTTP/1.1', 'host: g', key, 'content-length: 0'])
-    await eventually(() => expect(upstream.requests).toHaveLength(1))
-    yield rawRequest(['CONNECT g:443 HTTP/1.1', 'host: g:443'])
-    finish.resolve(undefined)
-    await eventually(async () => expect(await connectRequests()).toBe(before + 1))
-  }
-  expect((await sendRaw(gateway.url, parts())).map(({ status }) => status)).toEqual([200, 405])
-})
-
-it('closes the connection after an incomplete pipelined request', async () => {
-  const { gateway, upstream } = attacked
-  const before = await unparsedRequests()
-  const finish = createDeferred()
-  upstream.answering = (arrival, response, request) =>
-    finish.promise.then(() => respondWith(200, { version: 2 })(arrival, response, request))
-  const lines = ['POST /v1/table/orders/update HTTP/1.1', 'host: g', `x-api-key: ${gateway.key('dev')}`]
-  async function* parts(): AsyncGenerator<string> {
-    yield rawRequest([...lines, 'content-length: 0'])
-    await eventually(() => expect(upstream.requests).toHaveLength(1))
-    yield rawRequest([...lines, 'transfer-encoding: chunked'], '2\r\n{}zz')
-    finish.resolve(undefined)
-    await eventually(async () => expect(await unparsedRequests()).toBeGreaterThan(before))
-  }
-  expect((await sendRaw(gateway.url, parts())).map(({ status }) => status)).toEqual([200, 400])
-})
+it.each([
+  ['an error for garbage', 'malformed_request', 400, 'garbage\r\n\r\n'],
+  [
+    'the refusal of a tunnel',
+    'connect_not_supported',
+    405,
+    rawRequest(['CONNECT g:443 HTTP/1.1', 'host: g:443']),
+  ],
+  [
+    'an error for an incomplete request',
+    'malformed_request',
+    400,
+    rawRequest([...update, 'transfer-encoding: chunked'], '2\r\n{}zz'),
+  ],
+])(
+  'does not send %s as the response to the request before it, and closes the connection',
+  async (_what, reason, status, bytes) => {
+    const { gateway, upstream } = attacked
+    const finish = createDeferred()
+    upstream.answering = (arrival, response, request) =>
+      finish.promise.then(() => respondWith(200, { version: 2 })(arrival, response, request))
+    const before = await countRefusals(gateway, reason)
+    async function* parts(): AsyncGenerator<string> {
+      const key = `x-api-key: ${gateway.key('dev')}`
+      yield rawRequest([...update, key, 'content-length: 0'])
+      await eventually(() => expect(upstream.requests).toHaveLength(1))
+      yield bytes
+      finish.resolve(undefined)
+      await eventually(async () => expect(await countRefusals(gateway, reason)).toBe(before + 1))
+    }
+    expect((await sendRaw(gateway.url, parts())).map((response) => response.status)).toEqual([200, status])
+  },
+)
 
 it('neither parses the rest of a refused chunked body nor sends a second response', async () => {
   const { gateway, upstream } = attacked
   const lines = ['POST /v1/nothing HTTP/1.1', 'host: g', 'transfer-encoding: chunked']
+  const countResponses = async (): Promise<number> => {
+    const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
+    return Number(/status="406",decision="none"\} (\d+)$/m.exec(metrics)?.[1] ?? 0)
+  }
   async function* parts(): AsyncGenerator<string> {
-    const refusedBefore = await refusedRequests()
+    const before = await countResponses()
     yield rawRequest(lines, '2\r\n{}\r\n')
-    await eventually(async () => expect(await refusedRequests()).toBeGreaterThan(refusedBefore))
+    await eventually(async () => expect(await countResponses()).toBeGreaterThan(before))
     yield `zz\r\n${smuggled}`
   }
   const found = await sendRaw(gateway.url, parts())
@@ -171,24 +126,9 @@ it('neither parses the rest of a refused chunked body nor sends a second respons
   expect(upstream.requests).toEqual([])
 })
 
-async function refusedRequests(): Promise<number> {
-  const metrics = await (await fetch(`${attacked.gateway.adminUrl}/metrics`)).text()
-  return Number(/status="406",decision="none"\} (\d+)$/m.exec(metrics)?.[1] ?? 0)
-}
-
-async function unparsedRequests(): Promise<number> {
-  const metrics = await (await fetch(`${attacked.gateway.adminUrl}/metrics`)).text()
-  return Number(/reason="malformed_request"\} (\d+)$/m.exec(metrics)?.[1] ?? 0)
-}
-
-async function connectRequests(): Promise<number> {
-  const metrics = await (await fetch(`${attacked.gateway.adminUrl}/metrics`)).text()
-  return Number(/reason="connect_not_supported"\} (\d+)$/m.exec(metrics)?.[1] ?? 0)
-}
-
 it('does not insert an error for garbage into a response that has started', async () => {
   const { gateway, upstream } = attacked
-  const before = await unparsedRequests()
+  const before = await countRefusals(gateway, 'malformed_request')
   const started = createDeferred()
   const finish = createDeferred()
   upstream.answering = (_arrival, response) => {
@@ -203,7 +143,9 @@ it('does not insert an error for garbage into a response that has started', asyn
     await started.promise
     yield 'garbage\r\n\r\n'
     finish.resolve(undefined)
-    await eventually(async () => expect(await unparsedRequests()).toBeGreaterThan(before))
+    await eventually(async () =>
+      expect(await countRefusals(gateway, 'malformed_request')).toBeGreaterThan(before),
+    )
   }
   const text = String(await readRaw(gateway.url, parts()))
   const [, body = ''] = text.split('\r\n\r\n')

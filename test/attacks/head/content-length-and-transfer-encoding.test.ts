@@ -5,7 +5,8 @@ import { attackedGateway } from '../support/attacked-gateway.ts'
 import { arrowBytes } from '../../support/arrow-upload.ts'
 import { eventually } from '../../support/eventually.ts'
 
-// Two readers that find different ends of a request see different next requests.
+// Two readers that find different ends of a request see different next requests. Every form of head and chunk is in
+// http1/server/request-heads.test.ts, http1/codec/chunked-bodies.test.ts and http1/server/both-parsers.test.ts.
 const attacked = attackedGateway()
 const malformed: ExpectedError = { kind: 'InvalidInput', says: 'malformed HTTP request' }
 const encoding: ExpectedError = { kind: 'InvalidInput', says: /transfer-encoding|malformed HTTP/ }
@@ -16,33 +17,15 @@ it.each<[label: string, lines: string[], body: string, ExpectedError]>([
   ['length and chunks', ['content-length: 5', 'transfer-encoding: chunked'], chunked, malformed],
   ['chunks and length', ['transfer-encoding: chunked', 'content-length: 5'], chunked, malformed],
   ['two lengths', ['content-length: 0', 'content-length: 5'], smuggled, malformed],
-  ['the same length twice', ['content-length: 5', 'content-length: 5'], smuggled, malformed],
-  ['two lengths in one', ['content-length: 0, 5'], smuggled, malformed],
-  ['a negative length', ['content-length: -1'], smuggled, malformed],
   ['a signed length', ['content-length: +5'], smuggled, malformed],
-  ['a hexadecimal length', ['content-length: 0x5'], smuggled, malformed],
-  ['a length with a blank in it', ['content-length: 1 0'], smuggled, malformed],
   ['an endless length', ['content-length: 99999999999999999999999'], smuggled, malformed],
-  ['an empty length', ['content-length:'], smuggled, malformed],
   ['a name with a blank', ['content-length : 5'], smuggled, malformed],
-  ['a name with a tabulator', ['transfer-encoding\t: chunked'], chunked, malformed],
   ['a folded header', ['x-a: 1', ' content-length: 5'], smuggled, malformed],
-  ['a folded encoding', ['transfer-encoding:', ' chunked'], chunked, encoding],
-  ['a header without a colon', ['content-length'], smuggled, malformed],
-  ['a header without a name', [': 5'], smuggled, malformed],
-  ['NUL in a header', ['x-a: \0'], smuggled, malformed],
   ['a bare line feed', ['x-a: 1\ncontent-length: 5'], smuggled, malformed],
-  ['a bare carriage return', ['x-a: 1\rcontent-length: 5'], smuggled, malformed],
   ['two encodings', ['transfer-encoding: gzip, chunked'], chunked, encoding],
-  ['encodings in two headers', ['transfer-encoding: gzip', 'transfer-encoding: chunked'], chunked, encoding],
-  ['chunked twice', ['transfer-encoding: chunked, chunked'], chunked, encoding],
   ['chunks that are not last', ['transfer-encoding: chunked, gzip'], chunked, encoding],
-  ['an encoding that is no name', ['transfer-encoding: xchunked'], chunked, encoding],
-  ['a quoted encoding', ['transfer-encoding: "chunked"'], chunked, encoding],
   ['an encoding with a parameter', ['transfer-encoding: chunked;a=b'], chunked, encoding],
   ['the encoding identity', ['transfer-encoding: identity'], smuggled, encoding],
-  ['an empty encoding', ['transfer-encoding:'], chunked, encoding],
-  ['a vertical tabulator', ['transfer-encoding: \x0bchunked'], chunked, encoding],
 ])(
   '%s is rejected, and the following bytes are not parsed as a request',
   async (_label, lines, body, expected) => {
@@ -50,24 +33,10 @@ it.each<[label: string, lines: string[], body: string, ExpectedError]>([
   },
 )
 
-it.each<[label: string, lines: string[], body: string]>([
-  ['before the encoding', ['transfer-encoding:\tchunked'], chunked],
-  ['behind the encoding', ['transfer-encoding: chunked\t'], chunked],
-  ['behind the length', ['content-length: 5\t'], smuggled],
-])('a tabulator %s is rejected', async (_label, lines, body) => {
-  await attacked.expectRefused({ lines, body }, malformed)
-})
-
 it.each([
   ['a size that is no number', 'zz\r\n{}\r\n0\r\n\r\n'],
-  ['a size with a sign', '+2\r\n{}\r\n0\r\n\r\n'],
-  ['a size with a prefix', '0x2\r\n{}\r\n0\r\n\r\n'],
-  ['a size that overflows', 'fffffffffffffffff2\r\n{}\r\n0\r\n\r\n'],
   ['a chunk that is longer than it says', '1\r\n{}\r\n0\r\n\r\n'],
-  ['a bare line feed behind a size', '2\n{}\r\n0\r\n\r\n'],
-  ['a bare line feed behind a chunk', '2\r\n{}\n0\r\n\r\n'],
   ['a length in its trailers', '2\r\n{}\r\n0\r\ncontent-length: 9\r\n\r\n'],
-  ['a line feed within an extension', '2;a\n{}\r\n0\r\n\r\n'],
 ])('rejects a chunked body with %s', async (_label, body) => {
   for (const target of ['/v1/table/sandbox$orders/describe', '/v1/table/sandbox$orders/query']) {
     const response = await attacked.send({ target, lines: ['transfer-encoding: chunked'], body })
@@ -89,11 +58,6 @@ it.each<[label: string, bytes: string, ExpectedError]>([
     { kind: 'InvalidInput', status: 505, says: 'expected HTTP/1.1' },
   ],
   ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', malformed],
-  [
-    'CONNECT',
-    `CONNECT inside.example:443 HTTP/1.1\r\nhost: g\r\n\r\n${smuggled}`,
-    { kind: 'Unsupported', status: 405, says: 'CONNECT' },
-  ],
 ])('%s is rejected, and its connection closed', async (_label, bytes, expected) => {
   const responses = await sendRaw(attacked.gateway.url, bytes)
   expect(responses).toHaveLength(1)
@@ -119,22 +83,12 @@ it.each([
   ['chunk extensions', ['transfer-encoding: chunked'], '2;name="value"\r\n{}\r\n0\r\n\r\n'],
   ['trailers', ['transfer-encoding: Chunked'], '2\r\n{}\r\n0\r\nx-api-key: k\r\n\r\n'],
   ['a length with zeros in front', ['content-length: 002'], '{}'],
-  ['Expect', ['expect: 100-continue', 'content-length: 2'], '{}'],
-])('%s end at this gateway: the forwarded request is framed again', async (what, lines, body) => {
-  if (what === 'Expect') {
-    const response = await attacked.send({ lines: lines.slice(1), body })
-    expect(response?.status).toBe(200)
-  } else {
-    const arrival = await attacked.expectForwarded({ lines, body })
-    expect(String(await arrival.body)).toBe('{}')
-    const names = arrival.rawHeaders.filter((_, index) => index % 2 === 0)
-    expect(names.toSorted()).toEqual([
-      'accept-encoding',
-      'connection',
-      'content-length',
-      'content-type',
-      'host',
-      'x-request-id',
-    ])
-  }
+])('%s end at this gateway: the forwarded request is framed again', async (_what, lines, body) => {
+  const arrival = await attacked.expectForwarded({ lines, body })
+  expect(String(await arrival.body)).toBe('{}')
+  const names = arrival.rawHeaders.filter((_, index) => index % 2 === 0)
+  const framing = names.filter((name) =>
+    /^(content-length|expect|te|trailer|transfer-encoding|x-api-key)$/.test(name),
+  )
+  expect(framing).toEqual(['content-length'])
 })

@@ -23,10 +23,9 @@ it.each([
   )
 })
 
-it.each(['x-forwarded-user', 'cookie', 'forwarded', 'x-real-ip'])(
-  'listing %s has no effect: it is never forwarded',
-  async (name) => {
-    const arrival = await attacked.expectForwarded({ lines: [`${name}: admin`, `connection: ${name}`] })
-    expect(getHeaderValues(arrival, name)).toEqual([])
-  },
-)
+it('listing a header that is never forwarded has no effect', async () => {
+  const names = ['x-forwarded-user', 'cookie', 'forwarded', 'x-real-ip']
+  const lines = names.map((name) => `${name}: admin`)
+  const arrival = await attacked.expectForwarded({ lines: [...lines, `connection: ${names.join(', ')}`] })
+  for (const name of names) expect(getHeaderValues(arrival, name)).toEqual([])
+})

@@ -9,7 +9,8 @@ import { sendWritten } from '../../gateway/support/raw-request.ts'
 import { limitsSchema, type ListenSettings } from '../../../src/config/listen-settings.ts'
 import { eventually } from '../../support/eventually.ts'
 
-// A caller must not choose the address that policies, limits and records see.
+// A caller must not choose the address that policies, limits and records see. The grammar of the headers is in
+// lib/http/forwarded-nodes.test.ts.
 type Proxies = Pick<ListenSettings, 'trustedProxies' | 'clientAddressFrom'>
 
 /** Only clients of 203.0.113.0/24 may do anything. */
@@ -73,35 +74,28 @@ it('ignores what peers say that are not trusted', async () => {
   }
 })
 
-it.each<[value: string, status: number, client: string]>([
-  ['203.0.113.7', 200, '203.0.113.7'],
-  ['203.0.113.7:4711', 200, '203.0.113.7'],
-  ['::ffff:203.0.113.7', 200, '203.0.113.7'],
-  ['[::ffff:cb00:7107]:4711', 200, '203.0.113.7'],
-  ['2001:DB8::0007', 403, '2001:db8::7'],
-  ['203.0.113.7, 10.1.2.3', 200, '203.0.113.7'],
-  ['203.0.113.7, ::ffff:10.1.2.3, fd00::1', 200, '203.0.113.7'],
-  // Sent by the client, before the first proxy has added its address.
-  ['203.0.113.7, 198.51.100.9', 403, '198.51.100.9'],
-  ['203.0.113.7, 10.1.2.3, 198.51.100.9, 10.1.2.3', 403, '198.51.100.9'],
-  ['203.0.113.7, ::ffff:198.51.100.9', 403, '198.51.100.9'],
-  ['203.0.113.7, unknown', 403, 'unknown'],
-  ['203.0.113.7, _hidden, 10.1.2.3', 403, 'unknown'],
-  ['198.51.100.9, 203.0.113.7', 200, '203.0.113.7'],
-  ['unknown, 203.0.113.7', 200, '203.0.113.7'],
-  // All are trusted.
-  ['10.9.9.9, 10.1.2.3', 403, '10.9.9.9'],
-])('x-forwarded-for through a trusted proxy: %s', async (value, status, client) => {
+it('x-forwarded-for through a trusted proxy states the last address that is not trusted', async () => {
   const { send, upstream } = await startBehind({ trustedProxies: local })
-  expect(await send(`x-forwarded-for: ${value}`)).toMatchObject({ status, client, peer: '127.0.0.1' })
-  for (const arrival of upstream.requests) {
-    expect(getHeaderValues(arrival, 'x-forwarded-for')).toEqual([])
-  }
-})
-
-it('takes a request of a trusted proxy without the header as its own', async () => {
-  const { send } = await startBehind({ trustedProxies: local })
+  const cases: readonly [value: string, status: number, client: string][] = [
+    ['203.0.113.7', 200, '203.0.113.7'],
+    ['203.0.113.7, 10.1.2.3', 200, '203.0.113.7'],
+    ['203.0.113.7, ::ffff:10.1.2.3, fd00::1', 200, '203.0.113.7'],
+    // Sent by the client, before the first proxy has added its address.
+    ['203.0.113.7, 198.51.100.9', 403, '198.51.100.9'],
+    ['203.0.113.7, 10.1.2.3, 198.51.100.9, 10.1.2.3', 403, '198.51.100.9'],
+    ['203.0.113.7, _hidden, 10.1.2.3', 403, 'unknown'],
+    ['unknown, 203.0.113.7', 200, '203.0.113.7'],
+    // All are trusted.
+    ['10.9.9.9, 10.1.2.3', 403, '10.9.9.9'],
+  ]
+  for (const [value, status, client] of cases)
+    expect(await send(`x-forwarded-for: ${value}`), value).toMatchObject({
+      status,
+      client,
+      peer: '127.0.0.1',
+    })
   expect(await send()).toMatchObject({ status: 403, client: '127.0.0.1', peer: undefined })
+  for (const arrival of upstream.requests) expect(getHeaderValues(arrival, 'x-forwarded-for')).toEqual([])
 })
 
 it('reads several lines of the header as one list, whose last address is that of the proxy in front', async () => {
@@ -134,14 +128,11 @@ it('reads only the header that the settings name', async () => {
 
 it.each<[header: ListenSettings['clientAddressFrom'], lines: readonly string[], says: string]>([
   ['x-forwarded-for', ['x-forwarded-for: nonsense'], 'malformed list of addresses'],
-  ['x-forwarded-for', ['x-forwarded-for: for=203.0.113.7'], 'malformed'],
-  ['x-forwarded-for', ['x-forwarded-for: nonsense, 203.0.113.7'], 'malformed'],
   [
     'x-forwarded-for',
     [`x-forwarded-for: ${Array<string>(33).fill('203.0.113.7').join(', ')}`],
     'more than 32 addresses',
   ],
-  ['forwarded', ['forwarded: for=203.0.113.7;for=203.0.113.7'], 'malformed'],
   ['forwarded', ['forwarded: for=203.0.113.7:80'], 'malformed'],
 ])('%s of a trusted proxy is refused: %j', async (clientAddressFrom, lines, says) => {
   const { send, upstream } = await startBehind({ trustedProxies: local, clientAddressFrom })
@@ -166,18 +157,8 @@ it('counts limits by the stated address', async () => {
   expect((await send('203.0.113.8')).status).toBe(200)
 })
 
-it('the header goes upstream only if the settings say so, and a list in Connection cannot remove it', async () => {
-  const { gateway, upstream } = await startGatewayAndUpstream(behind({ trustedProxies: local }))
-  const request = (lines: readonly string[]) =>
-    sendWritten(gateway.url, {
-      method: 'POST',
-      target: '/v1/table/a/exists',
-      lines: [`x-api-key: ${gateway.key('dev')}`, 'content-length: 0', ...lines],
-      body: undefined,
-    })
-  expect((await request(['x-forwarded-for: 203.0.113.7']))?.status).toBe(200)
-  const [arrival] = upstream.requests
-  expect(arrival && getHeaderValues(arrival, 'x-forwarded-for')).toEqual([])
-  const removed = await request(['x-forwarded-for: 203.0.113.7', 'connection: x-forwarded-for'])
-  expectError(removed, { kind: 'InvalidInput', says: 'the connection header lists "x-forwarded-for"' })
+it('a list in Connection cannot remove the header', async () => {
+  const { send } = await startBehind({ trustedProxies: local })
+  const { response } = await send('x-forwarded-for: 203.0.113.7', 'connection: x-forwarded-for')
+  expectError(response, { kind: 'InvalidInput', says: 'the connection header lists "x-forwarded-for"' })
 })

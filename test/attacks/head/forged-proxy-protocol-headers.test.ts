@@ -17,7 +17,8 @@ import { binaryHeader, tlv } from '../../support/proxy-protocol.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { eventually } from '../../support/eventually.ts'
 
-// The header at the start of a connection decides the address of all its requests.
+// The header at the start of a connection decides the address of all its requests. Its grammar is in
+// listener/proxy-headers.test.ts.
 interface Changes {
   readonly listen?: Partial<ListenSettings>
   readonly limits?: object
@@ -60,10 +61,8 @@ const bytes = (header: string | Buffer): Buffer =>
 it.each<[string, string | Buffer, number, string | undefined]>([
   ['version 1', office, 200, '203.0.113.7'],
   ['version 1 of another network', elsewhere, 403, '198.51.100.9'],
-  ['IPv4-mapped', 'PROXY TCP6 ::ffff:203.0.113.7 ::1 1 2\r\n', 200, '203.0.113.7'],
   ['version 2', officeBytes, 200, '203.0.113.7'],
   ['no address', 'PROXY UNKNOWN\r\n', 403, 'unknown'],
-  ['a UNIX socket', binaryHeader({ family: 0x31, addresses: Array<number>(216).fill(47) }), 403, 'unknown'],
   ['LOCAL', binaryHeader({ command: 0x20, family: 0, addresses: [] }), 403, '127.0.0.1'],
 ])('%s states the address, whatever headers of HTTP say', async (_label, header, status, client) => {
   const gateway = await startBehindProxy()
@@ -79,14 +78,13 @@ it.each<[string, string | Buffer, number, string | undefined]>([
   expect(record).toMatchObject({ client, ...(client !== '127.0.0.1' && { peer: '127.0.0.1' }) })
 })
 
-it.each([
-  ['version 1', bytes(office)],
-  [
-    'version 2 with TLVs',
-    binaryHeader({ family: 0x11, addresses: [...officeBytes.subarray(16)], rest: tlv(1, 'h2') }),
-  ],
-])('%s in single bytes', async (_label, header) => {
+it('a header may arrive in single bytes', async () => {
   const gateway = await startBehindProxy()
+  const header = binaryHeader({
+    family: 0x11,
+    addresses: [...officeBytes.subarray(16)],
+    rest: tlv(1, 'h2'),
+  })
   async function* singly() {
     for (const byte of Buffer.concat([header, dropRequest(gateway).subarray(0, 40)])) {
       yield Buffer.from([byte])
@@ -97,28 +95,20 @@ it.each([
   expect((await sendRaw(gateway.url, singly())).map(({ status }) => status)).toEqual([200])
 })
 
-it.each<[string, Buffer]>([
-  ['no header', Buffer.alloc(0)],
-  ['a wrong header', bytes('PROXY TCP4 203.0.113.7 10.0.0.1 4711\r\n')],
-  ['a header that does not end', bytes(`PROXY TCP4 ${'203.0.113.7 '.repeat(1000)}`)],
-  ['a header in another spelling', bytes(office.toLowerCase())],
-  ['a header after an empty line', bytes(`\r\n${office}`)],
-  ['UDP', binaryHeader({ family: 0x12, addresses: [...officeBytes.subarray(16)] })],
-  [
-    'a TLV that exceeds the header',
-    binaryHeader({ family: 0, addresses: [], rest: Buffer.from([1, 255, 255]) }),
-  ],
-  ['64 KiB of TLVs', binaryHeader({ family: 0, addresses: [], rest: tlv(1, 'x'.repeat(65_532)) })],
-  [
-    '21,000 TLVs',
-    binaryHeader({ family: 0, addresses: [], rest: Buffer.concat(Array<Buffer>(21_000).fill(tlv(4, ''))) }),
-  ],
-])('a trusted proxy that sends %s gets no response', async (_label, header) => {
+it('a trusted proxy that sends no valid header gets no response', async () => {
   const gateway = await startBehindProxy()
-  const connection = openRawConnection(gateway.url)
-  connection.write(Buffer.concat([header, dropRequest(gateway)]))
-  expect(await connection.waitForEnd()).toBe('')
-  expect(await countRefusals(gateway, 'proxy_protocol')).toBe(1)
+  const headers = [
+    Buffer.alloc(0),
+    bytes('PROXY TCP4 203.0.113.7 10.0.0.1 4711\r\n'),
+    bytes(`PROXY TCP4 ${'203.0.113.7 '.repeat(1000)}`),
+    binaryHeader({ family: 0, addresses: [], rest: tlv(1, 'x'.repeat(65_532)) }),
+  ]
+  for (const header of headers) {
+    const connection = openRawConnection(gateway.url)
+    connection.write(Buffer.concat([header, dropRequest(gateway)]))
+    expect(await connection.waitForEnd()).toBe('')
+  }
+  expect(await countRefusals(gateway, 'proxy_protocol')).toBe(headers.length)
 })
 
 it('a second header is a malformed request', async () => {

@@ -3,6 +3,8 @@ import { expectError, type ExpectedError } from '../../gateway/support/expect-er
 import { rawRequest, sendRaw } from '../../gateway/support/raw-request.ts'
 import { attackedGateway } from '../support/attacked-gateway.ts'
 
+// Proxies and servers behind the gateway read another path than the routed one: they resolve dot segments, take a backslash
+// for a slash, or a host of the target. The grammar of targets and ids is in catalog-api/request-target.test.ts.
 const attacked = attackedGateway()
 const malformedTarget: ExpectedError = {
   kind: 'InvalidInput',
@@ -108,4 +110,40 @@ it('user information of a target is not repeated in the error', async () => {
 it('a semicolon is part of the name and starts no path parameters', async () => {
   const arrival = await attacked.expectForwarded({ target: '/v1/table/sandbox$x;delimiter=./describe' })
   expect(arrival.target).toBe('/v1/table/sandbox%24x%3Bdelimiter%3D./describe')
+})
+
+it.each([
+  '/v1/table/sandbox$x\\..\\production/version/create',
+  '\\v1\\table\\production\\drop',
+  '/v1/table/sandbox$x/describe?\\..\\..\\production/drop',
+])('rejects a backslash that becomes a slash: %s', async (target) => {
+  const says = /must be percent-encoded|malformed HTTP/
+  await attacked.expectRefused({ target }, { kind: 'InvalidInput', says })
+})
+
+it('rejects an encoded backslash, and forwards one in a parameter encoded', async () => {
+  await attacked.expectRefused(
+    { target: '/v1/table/sandbox$x%5C..%5Cproduction/describe' },
+    { kind: 'InvalidInput', says: /contains "\\\\", which is not allowed in a name$/ },
+  )
+  const target = '/v1/table/sandbox%24orders/tags/list?page_token=a%5C..%5Cb'
+  expect((await attacked.expectForwarded({ method: 'GET', target })).target).toBe(target)
+})
+
+const segment: ExpectedError = { kind: 'InvalidInput', says: 'is a path segment' }
+const unknown: ExpectedError = { kind: 'Unsupported', status: 406, says: 'unknown route' }
+
+it.each<[target: string, ExpectedError]>([
+  ['/v1/table/../describe', segment],
+  ['/v1/table/%2e%2e/describe', segment],
+  ['/v1/table/.%2E/describe', segment],
+  ['/v1/table/sandbox$%2E%2E$production/describe', segment],
+  ['/v1/table/sandbox$x/index/../stats', segment],
+  ['/v1/table/sandbox$x/../production/drop', unknown],
+  ['/v1/table/sandbox$x/describe/..', unknown],
+  ['/v1/./table/production/drop', unknown],
+  ['/v1//table/production/drop', unknown],
+  ['/v1/table/sandbox$x/describe//', unknown],
+])('rejects dot segments after routing: %s', async (target, expected) => {
+  await attacked.expectRefused({ target }, expected)
 })

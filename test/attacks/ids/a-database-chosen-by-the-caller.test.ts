@@ -135,13 +135,3 @@ describe.each([
     }
   })
 })
-
-it('rejects the database header with underscores', async () => {
-  const { gateway, upstream } = await startGatewayAndUpstream()
-  const response = await fetch(`${gateway.url}${describeTable}`, {
-    method: 'POST',
-    headers: { 'x-api-key': gateway.key('dev'), x_lancedb_database: 'payroll' },
-  })
-  expect(response.status).toBe(400)
-  expect(upstream.requests).toEqual([])
-})

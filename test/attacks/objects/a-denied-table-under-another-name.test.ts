@@ -1,8 +1,4 @@
-import { describe, expect, it } from 'vitest'
-import { orders, streamOf } from '../../../src/backend/test/engine/sample-tables.ts'
-import { runningBackend } from '../../../src/backend/test/support/running-backend.ts'
-import { allowEverything, type GatewaySetup } from '../../gateway/support/open-gateway.ts'
-import { startGatewayBefore } from '../../gateway/support/running-gateway.ts'
+import { it } from 'vitest'
 import type { WrittenPolicy, WrittenRule } from '../../policy/policy-builder.ts'
 import { attackedGateway } from '../support/attacked-gateway.ts'
 
@@ -55,51 +51,27 @@ const inNamespace = (namespace: string): readonly (readonly [string, object])[] 
   ])
 const refused = { kind: 'PermissionDenied', says: /not allowed \w+/ } as const
 
-describe('in front of any catalog', () => {
-  const attacked = attackedGateway({ users, policies })
+const attacked = attackedGateway({ users, policies })
 
-  it.each(['read', 'written', 'until', 'protected'])('the table cannot be moved: %s', async (namespace) => {
-    for (const [target, body] of inNamespace(namespace))
-      await attacked.expectRefused({ as: 'al', target, body }, refused)
-  })
-
-  it('a deny for one branch denies what concerns every branch, and that branch', async () => {
-    for (const [target, body] of inNamespace('main'))
-      await attacked.expectRefused({ as: 'al', target, body }, refused)
-    const target = '/v1/table/main$salaries/restore'
-    await attacked.expectForwarded({ as: 'al', target, body: { version: 1, branch: 'dev' } })
-  })
-
-  it('moves are allowed if the deny does not apply', async () => {
-    const [rename] = inNamespace('past')
-    await attacked.expectForwarded({ as: 'al', target: rename?.[0] ?? '', body: rename?.[1] ?? {} })
-  })
-
-  it('other tables and other callers may move', async () => {
-    const body = { new_table_name: 'y' }
-    await attacked.expectForwarded({ as: 'al', target: '/v1/table/read$orders/rename', body })
-    await attacked.expectForwarded({ as: 'payroll', target: '/v1/table/protected$salaries/rename', body })
-  })
+it.each(['read', 'written', 'until', 'protected'])('the table cannot be moved: %s', async (namespace) => {
+  for (const [target, body] of inNamespace(namespace))
+    await attacked.expectRefused({ as: 'al', target, body }, refused)
 })
 
-it('no request reads a denied table of the bundled catalog under another name', async () => {
-  const backend = await runningBackend()
-  const setup: GatewaySetup = { users, policies: [allowEverything, ...policies] }
-  const gateway = await startGatewayBefore(backend.url(), setup)
-  await gateway.post('/v1/namespace/read/create', { body: {} })
-  const create = (name: string) =>
-    gateway.post(`/v1/table/read$${name}/create`, {
-      body: Buffer.from(streamOf(orders(2))),
-      headers: { 'content-type': 'application/vnd.apache.arrow.stream' },
-    })
-  expect(await create('salaries')).toMatchObject({ status: 200 })
-  for (const [target, body] of inNamespace('read')) {
-    expect(await gateway.post(target, { as: 'al', body }), target).toMatchObject({ status: 403 })
-  }
-  expect(await gateway.post('/v1/table/read$y/count_rows', { as: 'al', body: {} })).toMatchObject({
-    status: 404,
-  })
-  expect(await gateway.post('/v1/table/read$salaries/count_rows', { body: {} })).toMatchObject({
-    status: 200,
-  })
+it('a deny for one branch denies what concerns every branch, and that branch', async () => {
+  for (const [target, body] of inNamespace('main'))
+    await attacked.expectRefused({ as: 'al', target, body }, refused)
+  const target = '/v1/table/main$salaries/restore'
+  await attacked.expectForwarded({ as: 'al', target, body: { version: 1, branch: 'dev' } })
+})
+
+it('moves are allowed if the deny does not apply', async () => {
+  const [rename] = inNamespace('past')
+  await attacked.expectForwarded({ as: 'al', target: rename?.[0] ?? '', body: rename?.[1] ?? {} })
+})
+
+it('other tables and other callers may move', async () => {
+  const body = { new_table_name: 'y' }
+  await attacked.expectForwarded({ as: 'al', target: '/v1/table/read$orders/rename', body })
+  await attacked.expectForwarded({ as: 'payroll', target: '/v1/table/protected$salaries/rename', body })
 })

@@ -15,26 +15,6 @@ it('leaves names with quotes out of listings', async () => {
   expect((await shared.gateway.get('/v1/table')).json).toEqual({ tables: ['t'] })
 })
 
-it.each([
-  ['quote', "'"],
-  ['double quote', '%22'],
-  ['backtick', '%60'],
-  ['percent sign', '%25'],
-  ['number sign', '%23'],
-  ['question mark', '%3F'],
-  ['slash', '%2F'],
-  ['backslash', '%5C'],
-  ['line break', '%0A'],
-  ['control character of the second block', '%C2%85'],
-])('refuses a %s', async (_what, encoded) => {
-  const says = 'which is not allowed in a name'
-  expectError(await shared.gateway.post(`/v1/table/lake$a${encoded}b/describe`), {
-    kind: 'InvalidInput',
-    says,
-  })
-  expect(shared.upstream.requests).toEqual([])
-})
-
 const rename = (members: object) => ({ body: members })
 const declaration = (id: string[]) => ({ declare_table: { id } })
 const version = (id: string[]) => ({ id, version: 2, manifest_path: `${id.join('/')}/_versions/staged` })
