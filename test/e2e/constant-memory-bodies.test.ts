@@ -1,10 +1,18 @@
-import { arrowStart } from '../support/arrow-upload.ts'
+import { randomBytes } from 'node:crypto'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { Readable } from 'node:stream'
+import { setTimeout as pause } from 'node:timers/promises'
 import { beforeAll, expect, it } from 'vitest'
 import { Pool } from 'undici'
+import { stringify } from 'yaml'
+import { createKey } from '../../src/identity/api-keys/key-store.ts'
+import { allowEverything } from '../gateway/support/open-gateway.ts'
+import { formatPolicies } from '../policy/policy-builder.ts'
+import { arrowStart } from '../support/arrow-upload.ts'
+import { makeTemporaryFolder, removeFolder } from '../support/temporary-folder.ts'
 import { isThorough } from '../support/thorough.ts'
-import { startScript } from './built-program.ts'
-import { startGatewayProgram, type GatewayProgram } from './gateway-program.ts'
+import { startProgram, startScript } from './built-program.ts'
 
 const mebibyte = 1024 * 1024
 /** Memory that grows with the body shows with a smaller one, too. */
@@ -122,3 +130,71 @@ it.each(works)(
   },
   maxAttempts * 120_000,
 )
+
+/** A gateway in its own process, whose memory can be measured. */
+interface GatewayProgram {
+  readonly url: string
+  /** A key that allows everything. */
+  readonly key: string
+  residentBytes(): Promise<number>
+  /** The most resident memory that was seen until the work has ended. */
+  peakDuring(work: Promise<unknown>): Promise<number>
+  /** Stops it as an operator does and removes its files. */
+  remove(): Promise<void>
+}
+
+/** Starts the built gateway in front of that URL, with default settings otherwise; the caller must remove it. */
+async function startGatewayProgram(upstreamUrl: string): Promise<GatewayProgram> {
+  const folder = await makeTemporaryFolder()
+  const key = await writeSettings(folder, upstreamUrl)
+  const program = startProgram(['serve', '--config', join(folder, 'gateway.yaml')])
+  const url = await program.announced(/^listening on (http:\S+)$/m)
+  const adminUrl = await program.announced(/^admin on (http:\S+)$/m)
+
+  async function residentBytes(): Promise<number> {
+    const metrics = await (await fetch(`${adminUrl}/metrics`)).text()
+    return Number(/^process_resident_memory_bytes (\d+)/m.exec(metrics)?.[1])
+  }
+
+  return {
+    url,
+    key,
+    residentBytes,
+    async peakDuring(work) {
+      const finished = work.then(() => true)
+      for (let peak = 0; ;) {
+        peak = Math.max(peak, await residentBytes())
+        if (await Promise.race([finished, pause(20, false)])) return peak
+      }
+    },
+    async remove() {
+      program.signal('SIGTERM')
+      await program.ended
+      await removeFolder(folder)
+    },
+  }
+}
+
+/** Returns the key. */
+async function writeSettings(folder: string, upstreamUrl: string): Promise<string> {
+  const pepper = randomBytes(32).toString('base64url')
+  await writeFile(join(folder, 'keys.yaml'), 'keys: []\n')
+  await writeFile(join(folder, 'pepper'), pepper)
+  const { text: key } = await createKey(join(folder, 'keys.yaml'), Buffer.from(pepper), {
+    principal: 'dev',
+    groups: [],
+  })
+  await mkdir(join(folder, 'policies'))
+  await writeFile(join(folder, 'policies', 'everything.yaml'), formatPolicies([allowEverything]))
+  const settings = {
+    listen: { port: 0 },
+    admin: { port: 0 },
+    upstream: { url: upstreamUrl },
+    identity: { apiKeys: { store: 'keys.yaml', pepperFile: 'pepper' } },
+    policies: { folder: 'policies' },
+    audit: { folder: 'audit' },
+    log: { level: 'error' },
+  }
+  await writeFile(join(folder, 'gateway.yaml'), stringify(settings))
+  return key
+}

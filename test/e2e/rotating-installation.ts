@@ -177,6 +177,8 @@ export async function startRotatingInstallation(): Promise<RotatingInstallation>
       await pause(followMs)
       await eventually(() => statusOf(url, [next.authority.cert], {}))
       await accept([next])
+      const refused = { headers: { authorization: `Bearer ${old.accessToken}` } }
+      await eventually(async () => (await fetch(catalogList, refused)).status === 401)
       await revokeKey(store, old.keyId)
       front.use(catalogTls(next))
       if (rounds % 2 === 0) {

@@ -1,224 +1,135 @@
-import { claimsText, claimsWith, signed, type JoseAttack } from './forged-tokens.ts'
+import { claimsWith, signed, type JoseAttack } from './forged-tokens.ts'
 
-const malformed = /^malformed_token$/
-
-const texts: readonly JoseAttack[] = [
-  [
-    'sub twice',
-    malformed,
-    ({ rsa }) =>
-      signed(
-        rsa,
-        claimsText((text) => text.replace(/}$/, ',"sub":"root"}')),
-      ),
-  ],
-  [
-    'sub twice, once in escapes',
-    malformed,
-    ({ rsa }) =>
-      signed(
-        rsa,
-        claimsText((text) => text.replace(/}$/, ',"s\\u0075b":"root"}')),
-      ),
-  ],
-  [
-    'iss twice',
-    malformed,
-    ({ rsa }) =>
-      signed(
-        rsa,
-        claimsText((text) => text.replace(/}$/, ',"iss":"https://other.example"}')),
-      ),
-  ],
+/** Texts that are not one clear JSON object. */
+const malformedTexts: readonly [name: string, change: (claims: string) => string | Buffer][] = [
+  ['sub twice', (claims) => claims.replace(/}$/, ',"sub":"root"}')],
+  ['sub twice, once in escapes', (claims) => claims.replace(/}$/, ',"s\\u0075b":"root"}')],
+  ['iss twice', (claims) => claims.replace(/}$/, ',"iss":"https://other.example"}')],
   [
     'a member twice inside of a claim',
-    malformed,
-    ({ rsa }) =>
-      signed(
-        rsa,
-        claimsText((text) => text.replace(/}$/, ',"realm":{"roles":["a"],"roles":["b"]}}')),
-      ),
+    (claims) => claims.replace(/}$/, ',"realm":{"roles":["a"],"roles":["b"]}}'),
   ],
+  ['a byte order mark before the claims', (claims) => `\ufeff${claims}`],
+  ['claims that are no UTF-8', (claims) => Buffer.from(claims.replace('alice', 'alice\u00ff'), 'latin1')],
+  ['claims in UTF-16', (claims) => Buffer.from(claims, 'utf16le')],
+  ['claims with a comment', (claims) => `${claims}/* */`],
+  ['claims that are a list', (claims) => `[${claims}]`],
+  ['claims that are text', (claims) => JSON.stringify(claims)],
+  ['claims that are null', () => 'null'],
+  ['lists 3,000 deep', () => `${'['.repeat(3000)}${']'.repeat(3000)}`],
+  ['exp NaN', (claims) => withExpiry(claims, 'NaN')],
+  ['exp as hexadecimal', (claims) => withExpiry(claims, '0xffffffff')],
+]
+
+const malformedHeaders: readonly [name: string, header: string][] = [
+  ['alg twice', '{"alg":"none","kid":"rsa","alg":"RS256"}'],
+  ['kid twice', '{"alg":"RS256","kid":"ed","kid":"rsa"}'],
+  ['a byte order mark before the header', '\ufeff{"alg":"RS256","kid":"rsa"}'],
+  ['a header that is a list', '["RS256"]'],
+]
+
+/** Values of `exp` as JSON text. */
+const expiries: readonly [reason: RegExp, values: readonly string[]][] = [
+  [/^missing_expiry$/, ['"9999999999"', 'null', 'true', '[9999999999]', '{"value":9999999999}']],
+  [/^expired_token$/, ['0', '-1', '-0', '1.5', '-9999999999', '1e-9']],
+  // Times that never come.
+  [/^token_lifetime_too_long$/, ['1e400', '1e308', '9007199254740993', '253402300800']],
+]
+
+const audiences: readonly [name: string, aud: unknown][] = [
+  ['missing', undefined],
+  ['empty', ''],
+  ['an empty list', []],
+  ['another', 'billing'],
+  ['in upper case', 'CATALOG'],
+  ['with a space', 'catalog '],
+  ['a beginning', 'cat'],
+  ['all in one text', 'billing catalog'],
+  ['a list in a list', [['catalog']]],
+  ['an object', { catalog: true }],
+  ['with a wildcard', '*'],
+  ['null', null],
+  ['with a letter that looks alike', 'c\u0430talog'],
+]
+
+const issuers: readonly [name: string, iss: unknown][] = [
+  ['missing', undefined],
+  ['empty', ''],
+  ['a list', ['https://corp.example']],
+  ['with a slash at the end', 'https://corp.example/'],
+  ['in upper case', 'https://CORP.example'],
+  ['over http', 'http://corp.example'],
+  ['with a port', 'https://corp.example:443'],
+  ['with a space', 'https://corp.example '],
+  ['with a NUL', 'https://corp.example\u0000'],
+  ['with a letter that looks alike', 'https://\u0441orp.example'],
+  ['in full width', 'https://\uff43orp.example'],
+  ['with a zero-width character', 'https://corp.example\u200b'],
+  ['another', 'https://other.example'],
+  ['the prototype', '__proto__'],
+  ['null', null],
+]
+
+const otherClaims: readonly [name: string, reason: RegExp, changes: Record<string, unknown>][] = [
+  ['exp missing', /^missing_expiry$/, { exp: undefined }],
+  ['exp in milliseconds', /^token_lifetime_too_long$/, { exp: Date.now() + 60_000 }],
+  ['nbf in the future', /^token_not_yet_valid$/, { nbf: 4_000_000_000 }],
+  ['nbf as text', /^token_not_yet_valid|malformed_token$/, { nbf: '0' }],
+  ['iat as text', /^malformed_token$/, { iat: '0' }],
+  ['a token for DPoP sent as bearer (RFC 9449)', /^unproven_binding$/, { cnf: { jkt: 'AAAA' } }],
   [
-    'alg twice',
-    malformed,
-    ({ rsa }) => signed(rsa, claimsWith(), '{"alg":"none","kid":"rsa","alg":"RS256"}'),
+    'a token that is bound to a certificate, sent without it (RFC 8705)',
+    /^unproven_binding$/,
+    { cnf: { 'x5t#S256': 'AAAA' } },
   ],
-  ['kid twice', malformed, ({ rsa }) => signed(rsa, claimsWith(), '{"alg":"RS256","kid":"ed","kid":"rsa"}')],
-  ['a byte order mark before the claims', malformed, ({ rsa }) => signed(rsa, `\ufeff${claimsWith()}`)],
-  [
-    'a byte order mark before the header',
-    malformed,
-    ({ rsa }) => signed(rsa, claimsWith(), '\ufeff{"alg":"RS256","kid":"rsa"}'),
-  ],
-  [
-    'claims that are no UTF-8',
-    malformed,
-    ({ rsa }) => signed(rsa, Buffer.from(claimsWith({ sub: 'alice#' }).replace('#', '\u00ff'), 'latin1')),
-  ],
-  ['claims in UTF-16', malformed, ({ rsa }) => signed(rsa, Buffer.from(claimsWith(), 'utf16le'))],
-  [
-    'claims with a comment',
-    malformed,
-    ({ rsa }) =>
-      signed(
-        rsa,
-        claimsText((text) => `${text}/* */`),
-      ),
-  ],
-  ['claims that are a list', malformed, ({ rsa }) => signed(rsa, `[${claimsWith()}]`)],
-  ['claims that are text', malformed, ({ rsa }) => signed(rsa, JSON.stringify(claimsWith()))],
-  ['claims that are null', malformed, ({ rsa }) => signed(rsa, 'null')],
+  ['a token that is bound in an unknown way', /^unproven_binding$/, { cnf: { new: 1 } }],
+  ['a token that is bound to nothing readable', /^unproven_binding$/, { cnf: null }],
+  ['a huge token', /^token_too_long$/, { padding: 'x'.repeat(16_384) }],
+]
+
+function withExpiry(claims: string, value: string): string {
+  return claims.replace(/"exp":\d+/, `"exp":${value}`)
+}
+
+/** Attacks on claims signed by the issuer: for another audience, for another time, or ambiguous. */
+export const claimAttacks: readonly JoseAttack[] = [
+  ...malformedTexts.map(([name, change]): JoseAttack => [
+    name,
+    /^malformed_token$/,
+    ({ rsa }) => signed(rsa, change(claimsWith())),
+  ]),
+  ...malformedHeaders.map(([name, header]): JoseAttack => [
+    name,
+    /^malformed_token$/,
+    ({ rsa }) => signed(rsa, claimsWith(), header),
+  ]),
   ['claims that are empty', /^unknown_issuer$/, ({ rsa }) => signed(rsa, '{}')],
   [
     'a prototype that names the issuer',
     /^unknown_issuer$/,
     ({ rsa }) =>
-      signed(
-        rsa,
-        claimsText((text) => text.replace('"iss":', '"__proto__":{"iss":"https://corp.example"},"was":')),
-      ),
+      signed(rsa, claimsWith().replace('"iss":', '"__proto__":{"iss":"https://corp.example"},"was":')),
   ],
-  ['a header that is a list', malformed, ({ rsa }) => signed(rsa, claimsWith(), '["RS256"]')],
-  ['lists 3,000 deep', malformed, ({ rsa }) => signed(rsa, `${'['.repeat(3000)}${']'.repeat(3000)}`)],
-]
-
-const claims: readonly JoseAttack[] = [
-  ['exp missing', /^missing_expiry$/, ({ rsa }) => signed(rsa, claimsWith({ exp: undefined }))],
-  ...(['"9999999999"', 'null', 'true', '[9999999999]', '{"value":9999999999}'] as const).map(
-    (exp): JoseAttack => [
-      `exp ${exp}`,
-      /^missing_expiry$/,
-      ({ rsa }) =>
-        signed(
-          rsa,
-          claimsText((text) => text.replace(/"exp":\d+/, `"exp":${exp}`)),
-        ),
-    ],
+  ...expiries.flatMap(([reason, values]) =>
+    values.map((value): JoseAttack => [
+      `exp ${value}`,
+      reason,
+      ({ rsa }) => signed(rsa, withExpiry(claimsWith(), value)),
+    ]),
   ),
-  ...(['0', '-1', '-0', '1.5', '-9999999999', '1e-9'] as const).map((exp): JoseAttack => [
-    `exp ${exp}`,
-    /^expired_token$/,
-    ({ rsa }) =>
-      signed(
-        rsa,
-        claimsText((text) => text.replace(/"exp":\d+/, `"exp":${exp}`)),
-      ),
-  ]),
-  [
-    'exp NaN',
-    malformed,
-    ({ rsa }) =>
-      signed(
-        rsa,
-        claimsText((text) => text.replace(/"exp":\d+/, '"exp":NaN')),
-      ),
-  ],
-  [
-    'exp as hexadecimal',
-    malformed,
-    ({ rsa }) =>
-      signed(
-        rsa,
-        claimsText((text) => text.replace(/"exp":\d+/, '"exp":0xffffffff')),
-      ),
-  ],
-  ...(['1e400', '1e308', '9007199254740993', '253402300800'] as const).map((exp): JoseAttack => [
-    `exp ${exp}, which never comes`,
-    /^token_lifetime_too_long$/,
-    ({ rsa }) =>
-      signed(
-        rsa,
-        claimsText((text) => text.replace(/"exp":\d+/, `"exp":${exp}`)),
-      ),
-  ]),
-  [
-    'exp in milliseconds',
-    /^token_lifetime_too_long$/,
-    ({ rsa }) => signed(rsa, claimsWith({ exp: Date.now() + 60_000 })),
-  ],
-  [
-    'nbf in the future',
-    /^token_not_yet_valid$/,
-    ({ rsa }) => signed(rsa, claimsWith({ nbf: 4_000_000_000 })),
-  ],
-  [
-    'nbf as text',
-    /^token_not_yet_valid|malformed_token$/,
-    ({ rsa }) => signed(rsa, claimsWith({ nbf: '0' })),
-  ],
-  ['iat as text', malformed, ({ rsa }) => signed(rsa, claimsWith({ iat: '0' }))],
-  ...(
-    [
-      ['missing', undefined],
-      ['empty', ''],
-      ['an empty list', []],
-      ['another', 'billing'],
-      ['in upper case', 'CATALOG'],
-      ['with a space', 'catalog '],
-      ['a beginning', 'cat'],
-      ['all in one text', 'billing catalog'],
-      ['a list in a list', [['catalog']]],
-      ['an object', { catalog: true }],
-      ['with a wildcard', '*'],
-      ['null', null],
-      ['with a letter that looks alike', 'c\u0430talog'],
-    ] satisfies [string, unknown][]
-  ).map(([name, aud]): JoseAttack => [
+  ...audiences.map(([name, aud]): JoseAttack => [
     `aud ${name} (replay across audiences)`,
     /^wrong_audience$/,
     ({ rsa }) => signed(rsa, claimsWith({ aud })),
   ]),
-  ...(
-    [
-      ['missing', undefined],
-      ['a list', ['https://corp.example']],
-      ['with a slash at the end', 'https://corp.example/'],
-      ['in upper case', 'https://CORP.example'],
-      ['over http', 'http://corp.example'],
-      ['with a port', 'https://corp.example:443'],
-      ['with a space', 'https://corp.example '],
-      ['with a NUL', 'https://corp.example\u0000'],
-      ['with a letter that looks alike', 'https://\u0441orp.example'],
-      ['in full width', 'https://\uff43orp.example'],
-      ['with a zero-width character', 'https://corp.example\u200b'],
-      ['another', 'https://other.example'],
-      ['the prototype', '__proto__'],
-      ['null', null],
-    ] satisfies [string, unknown][]
-  ).map(([name, iss]): JoseAttack => [
+  ...issuers.map(([name, iss]): JoseAttack => [
     `iss ${name}`,
     /^unknown_issuer$/,
     ({ rsa }) => signed(rsa, claimsWith({ iss })),
   ]),
-  [
-    'a token for DPoP sent as bearer (RFC 9449)',
-    /^unproven_binding$/,
-    ({ rsa }) => signed(rsa, claimsWith({ cnf: { jkt: 'AAAA' } })),
-  ],
-  [
-    'a token that is bound to a certificate, sent without it (RFC 8705)',
-    /^unproven_binding$/,
-    ({ rsa }) => signed(rsa, claimsWith({ cnf: { 'x5t#S256': 'AAAA' } })),
-  ],
-  [
-    'a token that is bound in an unknown way',
-    /^unproven_binding$/,
-    ({ rsa }) => signed(rsa, claimsWith({ cnf: { new: 1 } })),
-  ],
-  [
-    'a token that is bound to nothing readable',
-    /^unproven_binding$/,
-    ({ rsa }) => signed(rsa, claimsWith({ cnf: null })),
-  ],
-  ['a logout token', /^wrong_token_type$/, ({ rsa }) => signed(rsa, claimsWith(), { typ: 'logout+jwt' })],
-  [
-    'a proof of possession',
-    /^wrong_token_type$/,
-    ({ rsa }) => signed(rsa, claimsWith(), { typ: 'dpop+jwt' }),
-  ],
-  ['a huge token', /^token_too_long$/, ({ rsa }) => signed(rsa, claimsWith({ padding: 'x'.repeat(16_384) }))],
+  ...otherClaims.map(([name, reason, changes]): JoseAttack => [
+    name,
+    reason,
+    ({ rsa }) => signed(rsa, claimsWith(changes)),
+  ]),
 ]
-
-/** Attacks on claims signed by the issuer: for another audience, for another time, or ambiguous. */
-export const claimAttacks: readonly JoseAttack[] = [...texts, ...claims]
