@@ -11,15 +11,7 @@ export const pagesByTask: Readonly<Record<string, readonly string[]>> = {
   ],
   Identity: ['docs/authentication'],
   Upstreams: ['docs/upstreams', 'docs/catalog', 'docs/pass-through'],
-  Clients: [
-    'docs/clients/README',
-    'docs/clients/python',
-    'docs/clients/javascript',
-    'docs/clients/rust',
-    'docs/clients/java',
-    'docs/clients/go',
-    'docs/clients/spark',
-  ],
+  Clients: ['docs/clients'],
   Audit: ['docs/audit', 'examples/collector/README'],
   Operate: [
     'docs/operations',

@@ -13,11 +13,14 @@ const run = promisify(execFile)
 const dev = await startDev()
 afterAll(() => dev.remove())
 
-/** Returns what a program of `docs/clients/javascript.md` prints. */
-async function runProgram(label: string, variables: Readonly<Record<string, string>>): Promise<string> {
+const withKey = await findProgram('js lancedb')
+const keySetting = 'apiKey: process.env.KEY,'
+
+/** Returns what a program prints. */
+async function runProgram(program: string, variables: Readonly<Record<string, string>>): Promise<string> {
   // Beside the installed package, so that Node finds it.
-  const file = fileURLToPath(new URL(`documented-${label}.tmp.mjs`, import.meta.url))
-  await writeFile(file, await findProgram('javascript.md', `js ${label}`))
+  const file = fileURLToPath(new URL('documented.tmp.mjs', import.meta.url))
+  await writeFile(file, program)
   try {
     return (await run(process.execPath, [file], { env: { ...process.env, ...variables } })).stdout
   } finally {
@@ -26,18 +29,21 @@ async function runProgram(label: string, variables: Readonly<Record<string, stri
 }
 
 it('the documented program for JavaScript works', async () => {
-  expect(await runProgram('lancedb', { CATALOG_URL: dev.url, KEY: dev.key })).toBe('2\n')
+  expect(await runProgram(withKey, { CATALOG_URL: dev.url, KEY: dev.key })).toBe('2\n')
 })
 
-it('the documented program for JavaScript with a token works', async () => {
+it('the documented settings for JavaScript work: a token', async () => {
   const gateway = await startTokenGateway()
   const variables = { CATALOG_URL: gateway.url, TOKEN: await gateway.sign('alice') }
-  expect(await runProgram('token', variables)).toBe('1\n')
+  const headers = 'clientConfig: { extraHeaders: { authorization: `Bearer ${process.env.TOKEN}` } },'
+  const withToken = withKey.replace(keySetting, `apiKey: '', ${headers}`)
+  expect(await runProgram(withToken, variables)).toBe('2\n')
 })
 
-it.skipIf(!hasOpenssl())('the documented program for JavaScript over TLS works', async () => {
+it.skipIf(!hasOpenssl())('the documented settings for JavaScript work: a private authority', async () => {
   const authority = await makeAuthority(await temporaryFolder(), 'authority')
   const gateway = await startTokenGateway(await authority.issue('gateway', 'IP:127.0.0.1'))
   const variables = { CATALOG_URL: gateway.url, KEY: gateway.key, CA_FILE: authority.certFile }
-  expect(await runProgram('tls', variables)).toBe('1\n')
+  const tls = 'clientConfig: { tlsConfig: { sslCaCert: process.env.CA_FILE } },'
+  expect(await runProgram(withKey.replace(keySetting, `${keySetting} ${tls}`), variables)).toBe('2\n')
 })

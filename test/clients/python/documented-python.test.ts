@@ -14,45 +14,53 @@ const run = promisify(execFile)
 const dev = await startDev()
 afterAll(() => dev.remove())
 
-/** Returns what a program of `docs/clients/python.md` prints. */
+const withKey = await findProgram('python lancedb')
+const keySetting = 'api_key=os.environ["KEY"],'
+const imports = 'from lancedb.remote import ClientConfig, TlsConfig\n'
+
+/** Returns what a program prints. */
 async function runPython(
   environment: PythonEnvironment,
-  label: string,
+  program: string,
   variables: Readonly<Record<string, string>>,
 ): Promise<string> {
   const file = join(await temporaryFolder(), 'program.py')
-  await writeFile(file, await findProgram('python.md', `python ${label}`))
+  await writeFile(file, program)
   const options = { env: { ...process.env, ...variables, PYTHONWARNINGS: 'ignore' } }
   return (await run(pythonOf(environment), [file], options)).stdout
 }
 
 it.for<[label: string, PythonEnvironment, printed: string]>([
   ['lancedb', 'lancedb-0.40.0', 'hello\n'],
-  ['async', 'lancedb-0.40.0', '1\n'],
   ['databases', 'lancedb-0.40.0', '1 2\n'],
   ['lance', 'lance-14.0.2', '6\n'],
   ['catalog', 'lance-14.0.2', 'True\n'],
 ])('the documented program %s for Python works', async ([label, environment, printed], { skip }) => {
   skip(!inject('installedClients').includes(environment), `${environment} is not installed`)
   const variables = { CATALOG_URL: dev.url, KEY: dev.key }
-  expect(await runPython(environment, label, variables)).toBe(printed)
+  expect(await runPython(environment, await findProgram(`python ${label}`), variables)).toBe(printed)
 })
 
-it('the documented programs for Python with a token work', async ({ skip }) => {
+it('the documented settings for Python work: a token, and one of a file', async ({ skip }) => {
   skip(!inject('installedClients').includes('lancedb-0.40.0'), 'lancedb-0.40.0 is not installed')
   const gateway = await startTokenGateway()
   const token = await gateway.sign('alice')
   const tokenFile = join(await temporaryFolder(), 'token')
   await writeFile(tokenFile, `${token}\n`)
   const variables = { CATALOG_URL: gateway.url, TOKEN: token, TOKEN_FILE: tokenFile }
-  expect(await runPython('lancedb-0.40.0', 'token', variables)).toBe('1\n')
-  expect(await runPython('lancedb-0.40.0', 'provider', variables)).toBe('1\n')
+  const headers = 'extra_headers={"authorization": f"Bearer {os.environ[\'TOKEN\']}"}'
+  const withToken = withKey.replace(keySetting, `api_key="", client_config=ClientConfig(${headers}),`)
+  expect(await runPython('lancedb-0.40.0', imports + withToken, variables)).toBe('hello\n')
+  const provider = await findProgram('python provider')
+  expect(await runPython('lancedb-0.40.0', provider, variables)).toBe('1\n')
 })
 
-it.skipIf(!hasOpenssl())('the documented program for Python over TLS works', async ({ skip }) => {
+it.skipIf(!hasOpenssl())('the documented settings for Python work: a private authority', async ({ skip }) => {
   skip(!inject('installedClients').includes('lancedb-0.40.0'), 'lancedb-0.40.0 is not installed')
   const authority = await makeAuthority(await temporaryFolder(), 'authority')
   const gateway = await startTokenGateway(await authority.issue('gateway', 'IP:127.0.0.1'))
   const variables = { CATALOG_URL: gateway.url, KEY: gateway.key, CA_FILE: authority.certFile }
-  expect(await runPython('lancedb-0.40.0', 'tls', variables)).toBe('1\n')
+  const tls = 'client_config=ClientConfig(tls_config=TlsConfig(ssl_ca_cert=os.environ["CA_FILE"])),'
+  const trusting = withKey.replace(keySetting, `${keySetting} ${tls}`)
+  expect(await runPython('lancedb-0.40.0', imports + trusting, variables)).toBe('hello\n')
 })

@@ -1,2 +1,2 @@
-//! The program of a page of `docs/clients`.
+//! The program of a page of `docs/clients.md`.
 include!(env!("DOCUMENTED_PROGRAM"));

@@ -1,19 +1,3 @@
-# Go, and clients that are generated
-
-There is no package of a client for Go yet, so it is generated from the OpenAPI document of the gateway, as clients for other
-languages can be. With Java and Go, and the gateway running:
-
-```sh generate
-mvn -q dependency:copy -Dartifact=org.openapitools:openapi-generator-cli:7.16.0 -DoutputDirectory=.
-java -jar openapi-generator-cli-7.16.0.jar generate -g go -o catalog-client \
-  -i http://127.0.0.1:2333/openapi.json --additional-properties packageName=catalog \
-  --git-host example.org --git-user-id catalog --git-repo-id client
-```
-
-In the folder `catalog-client`, save this as `program/main.go`. [`KEY` and `CATALOG_URL`](README.md) are a key and the address of
-the gateway.
-
-```go program
 package main
 
 import (
@@ -79,18 +63,3 @@ func check(err error) {
 		panic(err)
 	}
 }
-```
-
-```sh run
-go get github.com/apache/arrow-go/v18/arrow/ipc@v18.8.0 && go run ./program
-```
-
-For a token, set the header `Authorization: Bearer ...` instead of `x-api-key`. For a private certificate authority, set
-`configuration.HTTPClient` to a client whose `tls.Config` has it in `RootCAs`.
-
-## Other languages
-
-`THOROUGH=1 npm run test:clients` generates clients for Python, TypeScript (`typescript-fetch`), Java, Go and Rust with
-openapi-generator 7.16.0, compiles them and runs them. Bodies in Arrow are files in Go and Rust, `bytes` in Python and `Blob`
-in TypeScript. For Java, use `library=apache-httpclient` and `--type-mappings=file=byte[]`: other libraries send the name of
-the file instead of its bytes.
