@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { WrittenRule } from '../../policy/policy-builder.ts'
 import { expectError } from '../support/expect-error.ts'
 import { allowEverything } from '../support/open-gateway.ts'
@@ -6,147 +6,98 @@ import { useSharedGateway } from '../support/running-gateway.ts'
 
 // A change of a whole table affects every branch, so a rule on branches denies it unless the rule names it.
 
-interface Change {
-  readonly what: string
-  readonly path: (namespace: string) => string
-  readonly body?: (namespace: string) => object
-  /** Operations that a rule must name to allow it. */
-  readonly names: readonly string[]
-}
+/** Under a namespace `NS`, which stands in the path and the body. */
+type Change = readonly [what: string, path: string, body?: object]
 
-const onTable = (action: string) => (namespace: string) => `/v1/table/${namespace}$t/${action}`
-const on = (route: string, action: string) => (namespace: string) => `/v1/${route}/${namespace}/${action}`
+const table = { id: ['NS', 't'] }
+const ofBranch = { ...table, branch: 'ci/a' }
+const version = { version: 2, manifest_path: 'lake/t/_versions/2' }
 
-const changes: readonly Change[] = [
-  { what: 'DropTable', path: onTable('drop'), names: ['DropTable'] },
-  { what: 'DeregisterTable', path: onTable('deregister'), names: ['DeregisterTable'] },
-  {
-    what: 'RegisterTable',
-    path: onTable('register'),
-    body: () => ({ location: 'lake/t' }),
-    names: ['RegisterTable', 'ChooseLocation'],
-  },
-  {
-    what: 'RegisterTable Overwrite',
-    path: onTable('register'),
-    body: () => ({ location: 'lake/t', mode: 'Overwrite' }),
-    names: ['RegisterTable', 'ChooseLocation', 'OverwriteTable'],
-  },
-  {
-    what: 'RenameTable',
-    path: onTable('rename'),
-    body: (namespace) => ({ new_table_name: 'u', new_namespace_id: [namespace] }),
-    names: ['RenameTable', 'CreateTable'],
-  },
-  {
-    what: 'CreateTable Overwrite',
-    path: onTable('create?mode=Overwrite'),
-    names: ['OverwriteTable', 'CreateTable'],
-  },
-  {
-    what: 'UpdateTable with properties',
-    path: onTable('update'),
-    body: () => ({ branch: 'ci/a', updates: [['id', '1']], properties: { owner: 'ann' } }),
-    names: ['UpdateTable'],
-  },
-  {
-    what: 'UpdateTableTag',
-    path: onTable('tags/update'),
-    body: () => ({ tag: 'v1', version: 1, branch: 'ci/a' }),
-    names: ['UpdateTableTag'],
-  },
-  {
-    what: 'DeleteTableTag',
-    path: onTable('tags/delete'),
-    body: () => ({ tag: 'v1' }),
-    names: ['DeleteTableTag'],
-  },
-  {
-    what: 'CreateMaterializedView',
-    path: (namespace) => `/v1/materialized_view/${namespace}$v/create`,
-    body: () => ({ kind: 'query' }),
-    names: ['CreateMaterializedView'],
-  },
-  {
-    what: 'RefreshMaterializedView',
-    path: (namespace) => `/v1/materialized_view/${namespace}$v/refresh`,
-    names: ['RefreshMaterializedView'],
-  },
-  {
-    what: 'AlterTransaction',
-    path: (namespace) => `/v1/transaction/${namespace}$t$1/alter`,
-    body: () => ({ actions: [{ setStatusAction: { status: 'Canceled' } }] }),
-    names: ['AlterTransaction'],
-  },
-  {
-    what: 'DropNamespace Cascade',
-    path: on('namespace', 'drop'),
-    body: () => ({ behavior: 'Cascade' }),
-    names: ['DropTable', 'DropMaterializedView', 'DropView'],
-  },
-  {
-    what: 'CreateNamespace Overwrite',
-    path: on('namespace', 'create'),
-    body: () => ({ mode: 'Overwrite' }),
-    names: ['DropTable', 'DropMaterializedView', 'DropView'],
-  },
-  {
-    what: 'an entry that deregisters',
-    path: () => '/v1/table/batch-commit',
-    body: (namespace) => ({
-      operations: [
-        { delete_table_versions: { id: [namespace, 't'], branch: 'ci/a', ranges: [] } },
-        { deregister_table: { id: [namespace, 't'] } },
-      ],
-    }),
-    names: ['DeregisterTable'],
-  },
+/** With the operations that a rule must name to allow it. */
+const changes: readonly (readonly [names: readonly string[], ...Change])[] = [
+  [['DropTable'], 'DropTable', 'table/NS$t/drop'],
+  [['DeregisterTable'], 'DeregisterTable', 'table/NS$t/deregister'],
+  [['RegisterTable', 'ChooseLocation'], 'RegisterTable', 'table/NS$t/register', { location: 'lake/t' }],
+  [
+    ['RegisterTable', 'ChooseLocation', 'OverwriteTable'],
+    'RegisterTable Overwrite',
+    'table/NS$t/register',
+    { location: 'lake/t', mode: 'Overwrite' },
+  ],
+  [
+    ['RenameTable', 'CreateTable'],
+    'RenameTable',
+    'table/NS$t/rename',
+    { new_table_name: 'u', new_namespace_id: ['NS'] },
+  ],
+  [['OverwriteTable', 'CreateTable'], 'CreateTable Overwrite', 'table/NS$t/create?mode=Overwrite'],
+  [
+    ['UpdateTable'],
+    'UpdateTable with properties',
+    'table/NS$t/update',
+    { branch: 'ci/a', updates: [['id', '1']], properties: { owner: 'ann' } },
+  ],
+  [['UpdateTableTag'], 'UpdateTableTag', 'table/NS$t/tags/update', { tag: 'v1', version: 1, branch: 'ci/a' }],
+  [['DeleteTableTag'], 'DeleteTableTag', 'table/NS$t/tags/delete', { tag: 'v1' }],
+  [['CreateMaterializedView'], 'CreateMaterializedView', 'materialized_view/NS$v/create', { kind: 'query' }],
+  [['RefreshMaterializedView'], 'RefreshMaterializedView', 'materialized_view/NS$v/refresh'],
+  [
+    ['AlterTransaction'],
+    'AlterTransaction',
+    'transaction/NS$t$1/alter',
+    { actions: [{ setStatusAction: { status: 'Canceled' } }] },
+  ],
+  [
+    ['DropTable', 'DropMaterializedView', 'DropView'],
+    'DropNamespace Cascade',
+    'namespace/NS/drop',
+    { behavior: 'Cascade' },
+  ],
+  [
+    ['DropTable', 'DropMaterializedView', 'DropView'],
+    'CreateNamespace Overwrite',
+    'namespace/NS/create',
+    { mode: 'Overwrite' },
+  ],
+  [
+    ['DeregisterTable'],
+    'an entry that deregisters',
+    'table/batch-commit',
+    { operations: [{ delete_table_versions: { ...ofBranch, ranges: [] } }, { deregister_table: table }] },
+  ],
 ]
 
 /** Changes of one branch that none of the rules below deny. */
-const ofOneBranch: readonly Pick<Change, 'what' | 'path' | 'body'>[] = [
-  { what: 'an overwrite of the rows', path: onTable('insert?mode=overwrite&branch=ci/a') },
-  { what: 'an update', path: onTable('update'), body: () => ({ branch: 'ci/a', updates: [['id', '1']] }) },
-  {
-    what: 'a new tag',
-    path: onTable('tags/create'),
-    body: () => ({ tag: 'v2', version: 1, branch: 'ci/a' }),
-  },
-  {
-    what: 'entries',
-    path: () => '/v1/table/batch-commit',
-    body: (namespace) => ({
+const ofOneBranch: readonly Change[] = [
+  ['an overwrite of the rows', 'table/NS$t/insert?mode=overwrite&branch=ci/a'],
+  ['an update', 'table/NS$t/update', { branch: 'ci/a', updates: [['id', '1']] }],
+  ['a new tag', 'table/NS$t/tags/create', { tag: 'v2', version: 1, branch: 'ci/a' }],
+  [
+    'entries',
+    'table/batch-commit',
+    {
       operations: [
-        { delete_table_versions: { id: [namespace, 't'], branch: 'ci/a', ranges: [] } },
-        {
-          create_table_version: {
-            id: [namespace, 't'],
-            branch: 'ci/a',
-            version: 2,
-            manifest_path: 'lake/t/_versions/2',
-          },
-        },
+        { delete_table_versions: { ...ofBranch, ranges: [] } },
+        { create_table_version: { ...ofBranch, ...version } },
       ],
-    }),
-  },
+    },
+  ],
 ]
 
 /** Changes of main, which the rules that protect it deny. */
-const ofMain: readonly Pick<Change, 'what' | 'path' | 'body'>[] = [
-  { what: 'an overwrite of the rows', path: onTable('insert?mode=overwrite') },
-  {
-    what: 'an entry that deletes versions',
-    path: () => '/v1/table/batch-commit',
-    body: (namespace) => ({ operations: [{ delete_table_versions: { id: [namespace, 't'], ranges: [] } }] }),
-  },
-  ...(['create_table_version', 'entries'] as const).map((member) => ({
-    what: `an entry that commits a version: ${member}`,
-    path: () => (member === 'entries' ? '/v1/table/version/batch-create' : '/v1/table/batch-commit'),
-    body: (namespace: string) => {
-      const entry = { id: [namespace, 't'], version: 2, manifest_path: 'lake/t/_versions/2' }
-      return member === 'entries' ? { entries: [entry] } : { operations: [{ [member]: entry }] }
-    },
-  })),
+const ofMain: readonly Change[] = [
+  ['an overwrite of the rows', 'table/NS$t/insert?mode=overwrite'],
+  [
+    'an entry that deletes versions',
+    'table/batch-commit',
+    { operations: [{ delete_table_versions: { ...table, ranges: [] } }] },
+  ],
+  [
+    'an entry that commits a version',
+    'table/batch-commit',
+    { operations: [{ create_table_version: { ...table, ...version } }] },
+  ],
+  ['an entry of versions', 'table/version/batch-create', { entries: [{ ...table, ...version }] }],
 ]
 
 /** A form of a rule on branches; `names` are the changes of whole tables that it allows. */
@@ -202,7 +153,7 @@ const shared = useSharedGateway({
     },
     ...Object.entries(forms).flatMap(([form, { rules }]) => [
       { name: strict(form), namespace: [strict(form)], onDeny: 403 as const, rules: rules([]) },
-      ...changes.map(({ names }, index) => ({
+      ...changes.map(([names], index) => ({
         name: naming(form, index),
         namespace: [naming(form, index)],
         onDeny: 403 as const,
@@ -212,47 +163,40 @@ const shared = useSharedGateway({
   ],
 })
 
-async function send({ path, body }: Pick<Change, 'path' | 'body'>, namespace: string) {
-  const response = await shared.gateway.post(path(namespace), {
+async function send([, path, body]: Change, namespace: string) {
+  const within = (text: string): string => text.replaceAll('NS', () => namespace)
+  const headers = { 'content-type': 'application/json' }
+  const response = await shared.gateway.post(within(`/v1/${path}`), {
     as: 'ci',
-    ...(body && { body: body(namespace) }),
+    ...(body && { body: within(JSON.stringify(body)), headers }),
   })
   return { response, arrived: shared.upstream.requests.splice(0).length }
 }
 
-const allForms = Object.keys(forms)
+const named = (list: readonly Change[]) => list.map((change) => ({ what: change[0], change }))
+const ofTables = changes.map(([names, ...change], index) => ({ what: change[0], names, change, index }))
 
-it.each(allForms.flatMap((form) => changes.map((change) => ({ form, ...change }))))(
-  '$what is denied by a rule of the form $form',
-  async ({ form, ...change }) => {
+describe.each(Object.keys(forms))('by a rule of the form %s', (form) => {
+  it.each(ofTables)('$what is denied', async ({ names, change }) => {
     const { response, arrived } = await send(change, strict(form))
-    const says = new RegExp(`not allowed (?:${change.names.join('|')})\\b`)
+    const says = new RegExp(`not allowed (?:${names.join('|')})\\b`)
     expectError(response, { kind: 'PermissionDenied', says })
     expect(arrived).toBe(0)
-  },
-)
+  })
 
-it.each(allForms.flatMap((form) => changes.map((change, index) => ({ form, index, ...change }))))(
-  '$what is allowed by a rule of the form $form that names it',
-  async ({ form, index, ...change }) => {
+  it.each(ofTables)('$what is allowed if it names it', async ({ change, index }) => {
     const { response, arrived } = await send(change, naming(form, index))
     expect([response.status, arrived], String(response.bytes)).toEqual([200, 1])
-  },
-)
+  })
 
-it.each(allForms.flatMap((form) => ofOneBranch.map((change) => ({ form, ...change }))))(
-  '$what of one branch is allowed by a rule of the form $form',
-  async ({ form, ...change }) => {
+  it.each(named(ofOneBranch))('$what of one branch is allowed', async ({ change }) => {
     const { response, arrived } = await send(change, strict(form))
     expect([response.status, arrived], String(response.bytes)).toEqual([200, 1])
-  },
-)
+  })
 
-it.each(allForms.flatMap((form) => ofMain.map((change) => ({ form, ...change }))))(
-  '$what of main, under a rule of the form $form',
-  async ({ form, ...change }) => {
+  it.each(named(ofMain))('$what of main', async ({ change }) => {
     const { response, arrived } = await send(change, strict(form))
     const isAllowed = forms[form]?.protectsMain === false
     expect([response.status, arrived], String(response.bytes)).toEqual(isAllowed ? [200, 1] : [403, 0])
-  },
-)
+  })
+})
