@@ -109,6 +109,8 @@ describe.skipIf(!hasOpenssl())('client certificates (skipped without openssl)', 
       await authority.issue('expired', `URI:${loader}`, { days: -1 }),
     ]
     for (const certificate of bad) await expect(ask(gateway.url, orders, certificate)).rejects.toThrow()
+    if (mode === 'required') await expect(ask(gateway.url, orders)).rejects.toThrow()
+    else expect(await ask(gateway.url, orders)).toBe(401)
     expect(upstream.requests).toEqual([])
     expect(await ask(gateway.url, orders, good)).toBe(200)
   })

@@ -1,20 +1,12 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { buffer, text } from 'node:stream/consumers'
 import { Agent, buildConnector, request } from 'undici'
-import { beforeAll, describe, expect, it } from 'vitest'
-import {
-  hasOpenssl,
-  makeAuthority,
-  type TestAuthority,
-  type TestCertificate,
-} from '../../identity/mtls/test-certificates.ts'
+import { expect, it } from 'vitest'
+import { hasOpenssl, makeAuthority, type TestAuthority } from '../../identity/mtls/test-certificates.ts'
 import { hasProgram } from '../../support/find-program.ts'
 import { respondWith } from '../support/recording-upstream.ts'
-import { startGatewayAndUpstream } from '../support/running-gateway.ts'
+import { useSharedGateway } from '../support/running-gateway.ts'
 import { arrowBytes } from '../../support/arrow-upload.ts'
 
 interface SentRequest {
@@ -30,66 +22,46 @@ interface Received {
   readonly body: Buffer
 }
 
-interface RealClient {
-  readonly name: string
-  readonly isInstalled: boolean
-  /** Of HTTP, as the client states it. */
-  readonly version: string | undefined
-  post(request: SentRequest): Promise<Received>
-}
-
 const large = arrowBytes(2 * 1024 * 1024)
-const requests: [what: string, operation: string, body: Buffer, response: Buffer][] = [
-  ['JSON', 'describe', Buffer.from('{"version":1}'), Buffer.from('{"location":"s3://orders"}')],
-  ['an upload', 'insert', large, Buffer.from('{"version":2}')],
-  ['a download', 'query', Buffer.from('{"k":1}'), large],
+const requests: readonly [operation: string, body: Buffer, response: Buffer][] = [
+  ['describe', Buffer.from('{"version":1}'), Buffer.from('{"location":"s3://orders"}')],
+  ['insert', large, Buffer.from('{"version":2}')],
+  ['query', Buffer.from('{"k":1}'), large],
 ]
 
 const hasCurl = hasProgram('curl')
 
-let folder = ''
 let authority: TestAuthority
-let certificate: TestCertificate
-
-/** Clients that offer HTTP/2 fall back to HTTP/1.1 by ALPN. */
-const clients: RealClient[] = [
-  { name: 'curl --http1.1', isInstalled: hasCurl, version: '1.1', post: (sent) => curl('--http1.1', sent) },
-  { name: 'curl --http2', isInstalled: hasCurl, version: '1.1', post: (sent) => curl('--http2', sent) },
-  { name: 'undici', isInstalled: true, version: 'http/1.1', post: (sent) => undici(false, sent) },
-  { name: 'undici with allowH2', isInstalled: true, version: 'http/1.1', post: (sent) => undici(true, sent) },
-  { name: 'fetch of node', isInstalled: true, version: undefined, post: fetchOfNode },
-]
-
-describe.skipIf(!hasOpenssl())('over TLS (skipped without openssl)', () => {
-  beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'clients-'))
+const shared = useSharedGateway({
+  async adjust(settings, folder) {
+    if (!hasOpenssl()) return settings
     authority = await makeAuthority(folder, 'own')
-    certificate = await authority.issue('gateway', 'IP:127.0.0.1')
-    return () => rm(folder, { recursive: true, force: true })
-  })
-
-  describe.each(clients)('$name', ({ isInstalled, version, ...client }) => {
-    it.skipIf(!isInstalled).each(requests)('sends %s', async (_what, operation, body, response) => {
-      const { gateway, upstream } = await startWithTls()
-      upstream.answering = respondWith(200, response)
-      const url = `${gateway.url}/v1/table/orders/${operation}`
-      const received = await client.post({ url, key: gateway.key('dev'), body })
-      expect(received).toMatchObject({ status: '200', ...(version !== undefined && { version }) })
-      expect(received.body.equals(response)).toBe(true)
-      expect((await upstream.requests[0]?.body)?.equals(body)).toBe(true)
-    })
-  })
+    const { certFile, keyFile } = await authority.issue('gateway', 'IP:127.0.0.1')
+    return { ...settings, listen: { ...settings.listen, tls: { certFile, keyFile, clientAuth: 'none' } } }
+  },
 })
 
-async function startWithTls() {
-  const { certFile, keyFile } = certificate
-  return startGatewayAndUpstream({
-    adjust: (settings) => ({
-      ...settings,
-      listen: { ...settings.listen, tls: { certFile, keyFile, clientAuth: 'none' } },
-    }),
+/** With the version of HTTP, as the client states it. Those that offer HTTP/2 fall back to HTTP/1.1 by ALPN. */
+const clients = [
+  ['curl --http1.1', hasCurl, '1.1', (sent: SentRequest) => curl('--http1.1', sent)],
+  ['curl --http2', hasCurl, '1.1', (sent: SentRequest) => curl('--http2', sent)],
+  ['undici', true, 'http/1.1', (sent: SentRequest) => undici(false, sent)],
+  ['undici with allowH2', true, 'http/1.1', (sent: SentRequest) => undici(true, sent)],
+  ['fetch of node', true, undefined, fetchOfNode],
+] as const
+
+for (const [name, isInstalled, version, post] of clients)
+  it.skipIf(!isInstalled || !hasOpenssl())(`${name} sends JSON, an upload and a download`, async () => {
+    const { gateway, upstream } = shared
+    for (const [index, [operation, body, response]] of requests.entries()) {
+      upstream.answering = respondWith(200, response)
+      const url = `${gateway.url}/v1/table/orders/${operation}`
+      const received = await post({ url, key: gateway.key('dev'), body })
+      expect(received).toMatchObject({ status: '200', ...(version !== undefined && { version }) })
+      expect(received.body.equals(response)).toBe(true)
+      expect((await upstream.requests[index]?.body)?.equals(body)).toBe(true)
+    }
   })
-}
 
 /** Sends the body as a client with default settings does: over HTTP/1.1, a large one after `100-continue`. */
 async function curl(protocol: string, { url, key, body }: SentRequest): Promise<Received> {

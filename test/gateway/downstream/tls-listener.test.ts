@@ -1,20 +1,17 @@
-import { copyFile, mkdtemp, rm } from 'node:fs/promises'
+import { copyFile } from 'node:fs/promises'
 import { once } from 'node:events'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { connect, type ConnectionOptions, type PeerCertificate } from 'node:tls'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import {
   hasOpenssl,
   makeAuthority,
   type TestAuthority,
   type TestCertificate,
 } from '../../identity/mtls/test-certificates.ts'
-import type { GatewaySettings } from '../../../src/config/gateway-settings.ts'
 import { countRefusals } from '../support/count-refusals.ts'
-import type { GatewaySetup } from '../support/open-gateway.ts'
+import type { GatewaySettings } from '../../../src/config/gateway-settings.ts'
 import { openRawConnection } from '../support/raw-connection.ts'
-import { startGatewayAndUpstream } from '../support/running-gateway.ts'
+import { startGatewayAndUpstream, useSharedGateway } from '../support/running-gateway.ts'
 import { eventually } from '../../support/eventually.ts'
 
 const request = 'GET /v1/table HTTP/1.1\r\nhost: g\r\nconnection: close\r\n\r\n'
@@ -46,45 +43,36 @@ function overTls(url: string, options: ConnectionOptions) {
 }
 
 describe.skipIf(!hasOpenssl())('TLS from clients (skipped without openssl)', () => {
-  let folder = ''
   let own: TestAuthority
-  let foreign: TestAuthority
   let first: TestCertificate
   let second: TestCertificate
 
-  beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'listener-'))
-    own = await makeAuthority(folder, 'own')
-    foreign = await makeAuthority(folder, 'foreign')
-    first = await own.issue('first', 'IP:127.0.0.1')
-    second = await own.issue('second', 'IP:127.0.0.1')
+  const shared = useSharedGateway({
+    async adjust(settings, folder) {
+      own = await makeAuthority(folder, 'own')
+      first = await own.issue('first', 'IP:127.0.0.1')
+      second = await own.issue('second', 'IP:127.0.0.1')
+      return withTls().adjust(settings)
+    },
+    // Long enough for the handshake of the last one on a busy machine.
+    tuning: { clients: { headersTimeoutMs: 2_000 } },
   })
-  afterAll(() => rm(folder, { recursive: true, force: true }))
 
-  function withTls(
-    clientCertificate: 'none' | 'optional' | 'required',
-    certificate = first,
-    change: (settings: GatewaySettings) => Partial<GatewaySettings> = () => ({}),
-  ): GatewaySetup {
+  function withTls(certificate = first, limits: Partial<GatewaySettings['limits']> = {}) {
+    const { certFile, keyFile } = certificate
     return {
-      adjust: (settings) => ({
+      adjust: (settings: GatewaySettings): GatewaySettings => ({
         ...settings,
-        ...change(settings),
-        listen: {
-          ...settings.listen,
-          tls: {
-            certFile: certificate.certFile,
-            keyFile: certificate.keyFile,
-            clientAuth: clientCertificate,
-            ...(clientCertificate !== 'none' && { clientCaFile: own.certFile }),
-          },
-        },
+        limits: { ...settings.limits, ...limits },
+        listen: { ...settings.listen, tls: { certFile, keyFile, clientAuth: 'none' } },
       }),
     }
   }
 
-  it('serves requests over TLS 1.2 and 1.3 only', async () => {
-    const { gateway } = await startGatewayAndUpstream(withTls('none'))
+  const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'ALL:@SECLEVEL=0' } as const
+
+  it('serves requests over TLS 1.2 and 1.3 only, and counts failed handshakes', async () => {
+    const { gateway } = shared
     expect(gateway.url).toMatch(/^https:/)
     for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
       const response = await overTls(gateway.url, { ca: own.cert, maxVersion: version, minVersion: version })
@@ -94,7 +82,6 @@ describe.skipIf(!hasOpenssl())('TLS from clients (skipped without openssl)', () 
         version,
       })
     }
-    const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'ALL:@SECLEVEL=0' } as const
     await expect(overTls(gateway.url, { ca: own.cert, ...old })).rejects.toThrow()
     await eventually(async () => expect(await countRefusals(gateway, 'tls_handshake')).toBe(1))
   })
@@ -104,20 +91,16 @@ describe.skipIf(!hasOpenssl())('TLS from clients (skipped without openssl)', () 
     [['http/1.1'], 'http/1.1'],
     [[], false],
   ])('a client that offers %j gets HTTP/1.1', async (offered, chosen) => {
-    const { gateway } = await startGatewayAndUpstream(withTls('none'))
-    const response = await overTls(gateway.url, { ca: own.cert, ALPNProtocols: offered })
+    const response = await overTls(shared.gateway.url, { ca: own.cert, ALPNProtocols: offered })
     expect(response).toMatchObject({ text: expect.stringMatching(/^HTTP\/1\.1 401 /), protocol: chosen })
   })
 
   it('a client that insists on HTTP/2 is refused by the handshake', async () => {
-    const { gateway } = await startGatewayAndUpstream(withTls('none'))
-    await expect(overTls(gateway.url, { ca: own.cert, ALPNProtocols: ['h2'] })).rejects.toThrow()
+    await expect(overTls(shared.gateway.url, { ca: own.cert, ALPNProtocols: ['h2'] })).rejects.toThrow()
   })
 
   it('closes connections with incomplete handshakes for others', async () => {
-    const { gateway } = await startGatewayAndUpstream(
-      withTls('none', first, ({ limits }) => ({ limits: { ...limits, maxConnections: 3 } })),
-    )
+    const { gateway } = await startGatewayAndUpstream(withTls(first, { maxConnections: 3 }))
     const silent = Array.from({ length: 3 }, () => openRawConnection(gateway.url))
     for (const { socket } of silent) if (socket.connecting) await once(socket, 'connect')
     for (let count = 0; count < 3; count += 1)
@@ -125,58 +108,28 @@ describe.skipIf(!hasOpenssl())('TLS from clients (skipped without openssl)', () 
   })
 
   it('uses changed files without a restart, and ignores mismatched ones', async () => {
-    const live = { ...first, certFile: join(folder, 'live.pem'), keyFile: join(folder, 'live.key') }
+    const live = { ...first, certFile: `${first.certFile}.live`, keyFile: `${first.keyFile}.live` }
     await copyFile(first.certFile, live.certFile)
     await copyFile(first.keyFile, live.keyFile)
-    const { gateway } = await startGatewayAndUpstream(withTls('none', live))
+    const { gateway } = await startGatewayAndUpstream(withTls(live))
     await copyFile(second.certFile, live.certFile)
     expect(await overTls(gateway.url, { ca: own.cert })).toMatchObject({ subject: 'first' })
     await copyFile(second.keyFile, live.keyFile)
     await eventually(async () =>
       expect(await overTls(gateway.url, { ca: own.cert })).toMatchObject({ subject: 'second' }),
     )
-    const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'ALL:@SECLEVEL=0' } as const
     await expect(overTls(gateway.url, { ca: own.cert, ...old })).rejects.toThrow()
   })
 
-  it.each([
-    ['optional', 'none', true],
-    ['optional', 'good', true],
-    ['optional', 'foreign', false],
-    ['optional', 'expired', false],
-    ['required', 'none', false],
-    ['required', 'good', true],
-    ['required', 'foreign', false],
-    ['required', 'expired', false],
-  ] as const)('if a certificate is %s, %s is served: %s', async (mode, offered, isServed) => {
-    const { gateway } = await startGatewayAndUpstream(withTls(mode))
-    const certificates = {
-      none: undefined,
-      good: () => own.issue('client', 'DNS:client'),
-      foreign: () => foreign.issue('stranger', 'DNS:client'),
-      expired: () => own.issue('late', 'DNS:client', { days: -1 }),
-    }
-    const client = await certificates[offered]?.()
-    const response = overTls(gateway.url, {
-      ca: own.cert,
-      ...(client && { cert: client.cert, key: client.key }),
-    })
-    if (isServed) expect((await response).text).toMatch(/^HTTP\/1\.1 401 /)
-    else await expect(response).rejects.toThrow()
-  })
-
   it('closes and counts plain HTTP, garbage and silence on a TLS port', async () => {
-    const { gateway } = await startGatewayAndUpstream({
-      ...withTls('none'),
-      // Long enough for the handshake of the last one on a busy machine.
-      tuning: { clients: { headersTimeoutMs: 2_000 } },
-    })
+    const { gateway } = shared
+    const before = await countRefusals(gateway, 'tls_handshake')
     for (const bytes of [request, 'garbage\r\n', '']) {
       const connection = openRawConnection(gateway.url)
       connection.write(bytes)
       expect(await connection.waitForEnd()).not.toMatch(/HTTP/)
     }
-    expect(await countRefusals(gateway, 'tls_handshake')).toBe(3)
+    expect(await countRefusals(gateway, 'tls_handshake')).toBe(before + 3)
     expect(await overTls(gateway.url, { ca: own.cert })).toMatchObject({ subject: 'first' })
   })
 })
