@@ -1,5 +1,6 @@
 import { permissionGroups } from '../../../src/catalog-api/permissions.ts'
 import { expect, it } from 'vitest'
+import { builtInVocabulary, createPolicyVocabulary } from '../../../src/policy/language/policy-vocabulary.ts'
 import { parsePolicies } from '../parse-policies.ts'
 
 const head = `apiVersion: catalog-gateway/v1
@@ -8,26 +9,19 @@ metadata: { name: p }
 namespace: [a]
 `
 
-function errors(text: string): string[] {
-  return parsePolicies(text, 'p.yaml').problems.map(
+function errors(text: string, vocabulary = builtInVocabulary): readonly string[] {
+  return parsePolicies(text, 'p.yaml', vocabulary).problems.map(
     ({ line, column, message }) => `${line}:${column} ${message}`,
   )
 }
 
-/** Error messages, without positions, of a rule with one field replaced. */
-function errorsOfRule(field: string, value: string): string[] {
-  const fields = { id: 'r', effect: 'allow', subjects: '{ any: true }', operations: '[read]', [field]: value }
-  const rule = Object.entries(fields).map(([name, value]) => `${name}: ${value}`)
-  return errors(`${head}rules:\n  - { ${rule.join(', ')} }\n`).map((error) => error.replace(/^\S+ /, ''))
-}
-
-it('reports every error in a list: items that are not text, and invalid texts', () => {
-  expect(errorsOfRule('subjects', '{ users: [7, "a*", alice, [b], ""] }')).toEqual([
-    'rules[0].subjects.users[0] is 7; expected text: put it in quotes',
-    'rules[0].subjects.users[1] contains "*"; names are exact; use "any: true" for every caller',
-    'rules[0].subjects.users[3] is a list; expected text',
-    'rules[0].subjects.users[4] is "", which is not a valid name',
-  ])
+it('lists operations and groups if a name is like none of them', () => {
+  const groups = [...permissionGroups.keys()].join(', ')
+  const known = `expected operations such as InsertIntoTable, or the groups ${groups}`
+  for (const name of ['Fly', 'constructor'])
+    expect(errors(`${head}final: [${name}]\nrules: []\n`)).toEqual([
+      `5:9 final[0]: unknown operation or group "${name}"; ${known}`,
+    ])
 })
 
 it('reads a document with all fields', () => {
@@ -148,110 +142,6 @@ ${head}rules:
   ])
 })
 
-const expectedOperations = `; expected operations such as InsertIntoTable, or the groups ${[...permissionGroups.keys()].join(', ')}`
-
-it.each([
-  ['id', '1', 'rules[0].id is 1; expected text: put it in quotes'],
-  ['id', 'a/b', 'rules[0].id is "a/b"; expected 1 to 128 letters, digits or any of . _ -'],
-  ['effect', '', 'rules[0].effect is empty; expected allow or deny'],
-  ['subjects', '{}', 'rules[0].subjects names no subject; expected users, groups or "any: true"'],
-  ['subjects', '{ any: false }', 'rules[0].subjects.any is false; expected true'],
-  ['subjects', '{ anonymous: false }', 'rules[0].subjects.anonymous is false; expected true'],
-  ['subjects', '{ users }', 'rules[0].subjects.users is empty; expected a list, such as [alice, "corp:bob"]'],
-  [
-    'subjects',
-    '{ users: [] }',
-    'rules[0].subjects.users is empty; expected a list, such as [alice, "corp:bob"]',
-  ],
-  [
-    'subjects',
-    '{ groups: ["*"] }',
-    'rules[0].subjects.groups[0] contains "*"; names are exact; use "any: true" for every caller',
-  ],
-  ['subjects', '{ users: [""] }', 'rules[0].subjects.users[0] is "", which is not a valid name'],
-  ['operations', '[]', 'rules[0].operations is empty; expected a list, such as [read, InsertIntoTable]'],
-  ['operations', '[Red]', 'rules[0].operations[0]: unknown operation or group "Red"; did you mean "read"?'],
-  ['operations', '[Fly]', `rules[0].operations[0]: unknown operation or group "Fly"${expectedOperations}`],
-  [
-    'operations',
-    '[constructor]',
-    `rules[0].operations[0]: unknown operation or group "constructor"${expectedOperations}`,
-  ],
-  ['tables', '[]', 'rules[0].tables is empty; expected a list, such as [orders, "evt_*"]'],
-  [
-    'tables',
-    '[a/b]',
-    'rules[0].tables[0]: "a/b" contains "/", which separates names; expected the name alone: the namespace is that of ' +
-      'the policy',
-  ],
-  ['tables', '[2024]', 'rules[0].tables[0] is 2024; expected text: put it in quotes'],
-  [
-    'tables',
-    '["**"]',
-    'rules[0].tables[0] contains "**"; omit "tables" for everything beneath the namespace',
-  ],
-  [
-    'subjects',
-    '{ except: { users: [a] } }',
-    'rules[0].subjects names no subject; expected users, groups or "any: true"',
-  ],
-  [
-    'subjects',
-    '{ any: true, except: {} }',
-    'rules[0].subjects.except names no subject; expected users or groups',
-  ],
-
-  [
-    'subjects',
-    '{ serviceAccounts: [etl/loader] }',
-    'rules[0].subjects.serviceAccounts[0] is "etl/loader"; expected issuer:namespace/name',
-  ],
-  ['verbs', '[read]', 'unknown field "rules[0].verbs"; did you mean "operations"?'],
-  [
-    'final',
-    'true',
-    'unknown field "rules[0].final"; a deny always wins, and "final" is a field of the document, next to "rules"' +
-      ': the operations that child policies cannot allow',
-  ],
-  ['when', 'true', 'rules[0].when is true; expected text: put it in quotes'],
-])('rejects a rule with %s: %s', (field, value, error) => {
-  expect(errorsOfRule(field, value)).toEqual([error])
-})
-
-it('rejects tables with operations that do not apply to tables', () => {
-  const rule = '{ id: r, effect: deny, subjects: { any: true }, operations: [ListTables], tables: [x] }'
-  expect(errors(`${head}rules:\n  - ${rule}\n`)).toEqual([
-    '6:87 rules[0].tables has no effect: none of the operations applies to a table',
-  ])
-})
-
-it.each([
-  [
-    '[prod/sales]',
-    '4:13 namespace[0]: "prod/sales" contains "/", which separates names; expected ["prod", "sales"]',
-  ],
-  [
-    '["*"]',
-    `4:13 namespace[0] contains "*"; namespaces must be named exactly; for several, list their names: forEach: { team: [crm, billing] } with namespace: ['{team}']`,
-  ],
-  ['[a, 1]', '4:16 namespace[1] is 1; expected text: put it in quotes'],
-  ['[a, ..]', '4:16 namespace[1] is "..", which is a path segment, not a name'],
-  ['', '4:12 namespace is empty; expected a list, such as [prod, sales]'],
-])('namespace: %s', (value, error) => {
-  expect(errors(`${head.replace('[a]', value)}rules: []\n`)).toEqual([error])
-})
-
-it.each([
-  ['rules: []\nrules: []', '6:1 duplicate key "rules"'],
-  ["tags: { tables: { 1: { tags: [pii] }, '1': { tags: [other] } } }", '5:39 duplicate key "1"'],
-  [
-    'tests: [{ operations: [read], namespace: [], expect: deny, expect: allow }]\nrules: []',
-    '5:60 duplicate key "expect"',
-  ],
-])('rejects a repeated key even if it is the only error: %s', (fields, error) => {
-  expect(errors(`${head}${fields}\n`)).toEqual([error])
-})
-
 it('rejects keys that are equal for a value of forEach', () => {
   const policy = `${head.replace('[a]', "['{team}']")}forEach: { team: [crm, b] }
 tags:
@@ -296,39 +186,14 @@ it('returns nothing for a text of comments', () => {
   })
 })
 
-it.each([
-  [
-    'tests: [{ as: { anonymous: true, user: al }, operations: [read], namespace: [], expect: deny }]',
-    '5:15 tests[0].as must not describe an anonymous caller further',
-  ],
-  [
-    'tests: [{ operations: [read], namespace: [], expect: deny, given: *x }]',
-    '5:67 tests[0].given is an alias; aliases are not supported',
-  ],
-  [
-    'tests: [{ operations: [read], namespace: [], expect: deny, as: { claims: { a: [*x] } } }]',
-    '5:80 tests[0].as.claims.a[0] is an alias; aliases are not supported',
-  ],
-  ['tags: { tables: { __proto__: { columns: { a: text } } } }', '5:19 the key "__proto__" is not supported'],
-  ['onDeny: 401', '5:9 onDeny is 401; expected 403 or 404'],
-  ['contact: " "', '5:10 contact is " "; expected one line of 1 to 200 characters'],
-  ['contact: "a\\nb"', '5:10 contact is "a\\nb"; expected one line of 1 to 200 characters'],
-  ['final: [drp]', '5:9 final[0]: unknown operation or group "drp"; did you mean "drop"?'],
-  ['commits: {}', '5:10 commits requires nothing; expected folders, metadata, or both'],
-  [
-    'commits: { except: { users: [al] } }',
-    '5:10 commits requires nothing; expected folders, metadata, or both',
-  ],
-  ['commits: { foldres: [a] }', '5:12 unknown field "commits.foldres"; did you mean "folders"?'],
-  [
-    'commits: { folders: [a/../b] }',
-    '5:22 commits.folders[0]: "a/../b" is not a folder; expected for example "s3://bucket/team" or ' +
-      '"warehouse/team"',
-  ],
-  [
-    'commits: { metadata: [a] }\nrules: [{ id: commits.metadata, effect: deny, subjects: { any: true }, operations: [all] }]',
-    '6:9 rules[0]: duplicate rule id "commits.metadata", also in line 5',
-  ],
-])('rejects a policy with %s', (fields, error) => {
-  expect(errors(`${head}${fields}\n${fields.includes('rules:') ? '' : 'rules: []\n'}`)).toEqual([error])
+function errorsOfNamespace(namespace: string, separators: readonly string[]): readonly string[] {
+  return errors(`${head.replace('[a]', namespace)}rules: []\n`, createPolicyVocabulary({ separators }))
+}
+
+it('the separators of names are those of the catalogs', () => {
+  expect(errorsOfNamespace("['a$b']", ['.'])).toEqual([])
+  expect(errorsOfNamespace('[a.b]', ['$', '/'])).toEqual([])
+  expect(errorsOfNamespace('[a.b]', ['.'])).toEqual([
+    '4:13 namespace[0]: "a.b" contains ".", which separates names; expected ["a", "b"]',
+  ])
 })
