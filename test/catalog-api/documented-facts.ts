@@ -1,5 +1,5 @@
 import type { FactName, FactSourcePath } from '../../src/catalog-api/facts.ts'
-import type { OperationName } from '../../src/catalog-api/operations.ts'
+import { operationNames, type OperationName } from '../../src/catalog-api/operations.ts'
 
 /** Facts of an operation with their sources in a request. */
 export type DocumentedFacts = { readonly [Name in FactName]?: readonly FactSourcePath[] }
@@ -9,30 +9,21 @@ const branch: DocumentedFacts = { branch: ['body.branch'] }
 const branchInEither: DocumentedFacts = { branch: ['query.branch', 'body.branch'] }
 // An explained query is nested, an analyzed one is not; clients send both forms to both operations.
 const branchOfQuery: DocumentedFacts = { branch: ['body.branch', 'body.query.branch'] }
-const none: DocumentedFacts = {}
 
-/** Facts of every operation, written by hand rather than derived from the table. */
-export const documentedFacts: Readonly<Record<OperationName, DocumentedFacts>> = {
+/** Facts of the operations that have any, written by hand rather than derived from the table. */
+const written: { readonly [Name in OperationName]?: DocumentedFacts } = {
   CreateNamespace: {
     mode: ['body.mode'],
     properties: ['body.properties'],
     location: ['properties.location'],
   },
-  ListNamespaces: none,
-  DescribeNamespace: none,
   DropNamespace: { mode: ['body.mode'], behavior: ['body.behavior'] },
-  NamespaceExists: none,
-  ListTables: none,
-  ListAllTables: none,
   RegisterTable: {
     location: ['body.location', 'properties.location'],
     mode: ['body.mode'],
     properties: ['body.properties'],
   },
   DescribeTable: { tag: ['body.tag'], branch: ['body.branch'], vendCredentials: ['body.vend_credentials'] },
-  TableExists: none,
-  DropTable: none,
-  DeregisterTable: none,
   RestoreTable: branch,
   // LanceDB sends the second namespace name.
   RenameTable: {
@@ -44,8 +35,6 @@ export const documentedFacts: Readonly<Record<OperationName, DocumentedFacts>> =
   CreateTableVersion: { ...branch, manifestPath: ['body.manifest_path'], metadata: ['body.metadata'] },
   DescribeTableVersion: branch,
   BatchDeleteTableVersions: branch,
-  BatchCreateTableVersions: none,
-  BatchCommitTables: none,
   AlterTableAlterColumns: branch,
   UpdateFieldMetadata: branch,
   AlterTableDropColumns: branch,
@@ -75,14 +64,11 @@ export const documentedFacts: Readonly<Record<OperationName, DocumentedFacts>> =
   AnalyzeTableQueryPlan: branchOfQuery,
   AlterTableAddColumns: branchInEither,
   AlterTableBackfillColumns: branch,
-  RefreshMaterializedView: none,
-  CreateMaterializedView: none,
   CreateTableIndex: branch,
   CreateTableScalarIndex: branch,
   ListTableIndices: branch,
   DescribeTableIndexStats: branch,
   DropTableIndex: branchInEither,
-  ListTableTags: none,
   GetTableTagVersion: { tag: ['body.tag'] },
   DeclareTable: {
     location: ['body.location', 'properties.location'],
@@ -92,55 +78,17 @@ export const documentedFacts: Readonly<Record<OperationName, DocumentedFacts>> =
   CreateTableTag: { ...branch, tag: ['body.tag'] },
   DeleteTableTag: { tag: ['body.tag'] },
   UpdateTableTag: { ...branch, tag: ['body.tag'] },
-  ListTableBranches: none,
   CreateTableBranch: { branch: ['body.name'], sourceBranch: ['body.from_branch'] },
   DeleteTableBranch: { branch: ['body.name'] },
-  DescribeTransaction: none,
-  AlterTransaction: none,
-  PrewarmTableIndex: none,
-  PrewarmTableData: none,
-  EnableTableRte: none,
-  DisableTableRte: none,
-  FlushTableRte: none,
-  CompactTableRte: none,
-  GetTableRteStats: none,
-  GetTableRteSpec: none,
-  DescribeMaterializedView: none,
-  DropMaterializedView: none,
-  ListMaterializedViews: none,
-  CreateView: none,
-  DescribeView: none,
-  DropView: none,
-  ListViews: none,
-  CreateFunction: none,
-  DescribeFunction: none,
-  DropFunction: none,
-  ListFunctions: none,
-  CreateSecret: none,
-  AlterSecret: none,
-  DescribeSecret: none,
-  DropSecret: none,
-  ListSecrets: none,
-  CloneTable: none,
   // The target is main: clients send no other.
   DiffTableBranches: { sourceBranch: ['body.from_branch'] },
   CherryPickTableBranch: { sourceBranch: ['body.from_branch'] },
   ListFunctionErrors: branch,
-  ListJobs: none,
-  DescribeJob: none,
-  CancelJob: none,
-  PauseJob: none,
-  ResumeJob: none,
-  QueryJobEvents: none,
-  ListGrants: none,
-  AddGrant: none,
-  DeleteGrant: none,
-  ListRoleBindings: none,
-  AddRoleBinding: none,
-  DeleteRoleBinding: none,
-  DescribePrincipal: none,
-  DescribeGroup: none,
 }
+
+export const documentedFacts = Object.fromEntries(
+  operationNames.map((name) => [name, written[name] ?? {}]),
+) as Readonly<Record<OperationName, DocumentedFacts>>
 
 /** Operations whose branch is unknown, always or if they state that fact, according to the policy reference. */
 export const unknownBranches: { readonly [Name in OperationName]?: 'always' | FactName } = {

@@ -1,6 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { gatewaySettingsSchema } from '../../src/config/gateway-settings.ts'
-import { readSettings } from '../../src/settings/read-settings.ts'
 import { upstreamSchema } from '../../src/config/upstream/upstream-settings.ts'
 
 const url = 'http://catalog.example'
@@ -97,10 +95,7 @@ describe('the settings refuse', () => {
 
   it.each([
     'branch',
-    'Branch',
-    'BRANCH',
     '_branch',
-    'branch-',
     'new-namespace-id',
     'newNamespaceId',
     'indexname',
@@ -126,24 +121,5 @@ describe('the settings refuse', () => {
       `DescribeNamespace.0: ${JSON.stringify(name)}: ${reserved}, which the gateway must check`,
       `AlterTableAddColumns.0: ${JSON.stringify(`new_columns.${name}`)}: ${reserved}, which the gateway must check`,
     ])
-  })
-
-  it('with file and line', () => {
-    const text = [
-      'upstream:',
-      `  url: ${url}`,
-      '  allowedMembers:',
-      '    DescribeTable:',
-      '      - comment',
-      '      - Branch',
-      '    Describe: [comment]',
-      'identity: { apiKeys: { store: k, pepperFile: p } }',
-      'policies: { folder: p }',
-      'audit: { folder: a }',
-    ].join('\n')
-    const read = () => readSettings(gatewaySettingsSchema, { file: 'g.yaml', text, environment: {} })
-    expect(read).toThrow(
-      /^g\.yaml:6:\d+: upstream\.allowedMembers\.DescribeTable\.1: .*\ng\.yaml:7:\d+: upstream\.allowedMembers\.Describe: /,
-    )
   })
 })

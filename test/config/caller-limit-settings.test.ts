@@ -1,6 +1,4 @@
-import { readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
-import { parse } from 'yaml'
 import { limitsSchema } from '../../src/config/listen-settings.ts'
 
 const rate = { name: 'one', per: 'principal', perSecond: 1 } as const
@@ -27,11 +25,4 @@ it('no per-caller limits by default', () => {
     concurrency: [],
     failedAuthentications: undefined,
   })
-})
-
-it('the example in docs/traffic.md is valid', async () => {
-  const page = await readFile(new URL('../../docs/traffic.md', import.meta.url), 'utf8')
-  const [, block = ''] = /```yaml limits\n(.*?)```/s.exec(page) ?? []
-  const { rates, byteQuotas, concurrency } = limitsSchema.parse((parse(block) as { limits: unknown }).limits)
-  expect([rates, byteQuotas, concurrency].map(({ length }) => length)).toEqual([2, 1, 1])
 })

@@ -33,6 +33,20 @@ it.for<[what: string, changes: object]>([
     },
   ],
   [
+    'policies from Kubernetes',
+    {
+      policies: {
+        folder: 'policies',
+        kubernetes: {
+          namespaces: [
+            { name: 'catalog-system', platform: true },
+            { name: 'team', uid: 'u', catalogNamespaces: [['prod']], subjects: { any: true } },
+          ],
+        },
+      },
+    },
+  ],
+  [
     'several upstreams',
     {
       upstream: undefined,

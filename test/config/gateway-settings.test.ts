@@ -92,32 +92,6 @@ it('a list of policy folders may come from the environment', async () => {
   expect((await readGatewaySettings(file, environment)).policies.folder).toEqual(['/a', '/b'])
 })
 
-it('every value may come from the environment', async () => {
-  const environment = {
-    CATALOG_GATEWAY__UPSTREAM__URL: 'http://catalog:2335/base',
-    CATALOG_GATEWAY__UPSTREAM__CREDENTIAL__VALUE: 'Bearer secret',
-    CATALOG_GATEWAY__UPSTREAM__TIMEOUTS__TOTAL_TIMEOUT_MS: '250',
-    CATALOG_GATEWAY__IDENTITY__API_KEYS__STORE: '/keys.yaml',
-    CATALOG_GATEWAY__IDENTITY__API_KEYS__PEPPER_FILE: '/pepper',
-    CATALOG_GATEWAY__POLICIES__FOLDER: '/policies',
-    CATALOG_GATEWAY__AUDIT__FOLDER: '/audit',
-    CATALOG_GATEWAY__DIALECTS: '[lance]',
-    CATALOG_GATEWAY__LIMITS__MAX_JSON_BYTES: '1024',
-  }
-  expect(await read({}, environment)).toMatchObject({
-    upstreams: [
-      {
-        url: 'http://catalog:2335/base',
-        credential: { header: 'authorization', value: 'Bearer secret' },
-        timeouts: { totalTimeoutMs: 250 },
-      },
-    ],
-    identity: { apiKeys: { store: '/keys.yaml', pepperFile: '/pepper' } },
-    dialects: ['lance'],
-    limits: { maxJsonBytes: 1024 },
-  })
-})
-
 const identityPaths = {
   ...least.identity,
   kubernetes: { name: 'cluster', audience: 'catalog' },

@@ -2,7 +2,6 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { stringify } from 'yaml'
-import { formatEffectiveSettings } from '../../src/config/effective-settings.ts'
 import { readGatewaySettings } from '../../src/config/gateway-settings.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -45,13 +44,6 @@ it('fills in the defaults of a delegation, and none for a platform namespace', a
       },
     ],
   })
-})
-
-it('the effective settings are settings with the same meaning', async () => {
-  const before = await read([platform, team])
-  const file = join(await temporaryFolder(), 'gateway.yaml')
-  await writeFile(file, formatEffectiveSettings(before, {}))
-  expect((await readGatewaySettings(file, {})).policies).toEqual(before.policies)
 })
 
 it.for<[attack: string, namespaces: readonly object[], message: string]>([
@@ -137,21 +129,4 @@ it('names that only begin alike do not overlap', async () => {
     catalogNamespaces: [['prod', 'sales-eu'], ['production']],
   }
   await expect(read([team, other])).resolves.toBeDefined()
-})
-
-it('resources alone are not enough: files or a bundle hold what must not depend on the API server', async () => {
-  const file = join(await temporaryFolder(), 'gateway.yaml')
-  const policies = { kubernetes: { namespaces: [platform] } }
-  await writeFile(
-    file,
-    stringify({
-      upstream: { url: 'https://c.example' },
-      identity: { anonymous: true },
-      policies,
-      audit: { folder: 'a' },
-    }),
-  )
-  await expect(readGatewaySettings(file, {})).rejects.toThrow(
-    'policies.folder: expected a folder of policies, or a list of folders',
-  )
 })

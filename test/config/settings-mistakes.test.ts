@@ -92,6 +92,10 @@ it.each<[mistake: readonly string[], error: string]>([
   [['admin: { console: "off" }'], 'admin.console: expected true or false, received "off"; write false'],
   [['identity:'], 'g.yaml:1:1: identity: expected a section with settings, received nothing'],
   [['audit: audit'], 'audit: expected a section with settings, received text'],
+  [
+    ['policies: { kubernetes: { namespaces: [{ name: catalog-system, platform: true }] } }'],
+    'policies.folder: expected a folder of policies, or a list of folders',
+  ],
   [['upstream: {}'], 'upstream.url: is missing; expected text'],
   [
     ['upstream: { url: catalog.internal:8443 }'],

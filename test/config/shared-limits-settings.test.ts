@@ -1,7 +1,5 @@
-import { readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
-import { parse, stringify } from 'yaml'
-import { limitsSchema } from '../../src/config/listen-settings.ts'
+import { stringify } from 'yaml'
 import { readSettings } from '../../src/settings/read-settings.ts'
 import { sharedLimitsSchema } from '../../src/config/caller-limit-settings.ts'
 
@@ -42,11 +40,4 @@ it('paths are relative to the settings file', () => {
       },
     },
   )
-})
-
-it('the example in docs/traffic.md is valid', async () => {
-  const page = await readFile(new URL('../../docs/traffic.md', import.meta.url), 'utf8')
-  const [, block = ''] = /```yaml shared\n(.*?)```/s.exec(page) ?? []
-  const { shared } = limitsSchema.parse((parse(block) as { limits: unknown }).limits)
-  expect(shared).toMatchObject({ username: 'gateway' })
 })
