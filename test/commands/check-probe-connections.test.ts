@@ -1,27 +1,9 @@
-import { mkdir, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { stringify } from 'yaml'
 import { runningBackend } from '../../src/backend/test/support/running-backend.ts'
-import { runCommand } from '../support/run-command.ts'
-import { allowEverything } from '../gateway/support/open-gateway.ts'
 import { startEchoServer } from '../lib/outbound/opened-socket.ts'
-import { formatPolicies } from '../policy/policy-builder.ts'
 import { startConnectProxy } from '../support/connect-proxy.ts'
 import { unresolvableHost } from '../support/unresolvable-host.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
-
-/** Runs `check --probe` with these settings of the upstream, and others. */
-async function probe(upstream: object, others: object = {}, environment: Record<string, string> = {}) {
-  const folder = await temporaryFolder()
-  await mkdir(join(folder, 'policies'))
-  await writeFile(join(folder, 'policies', 'everything.yaml'), formatPolicies([allowEverything]))
-  const file = join(folder, 'gateway.yaml')
-  const identity = { anonymous: true }
-  const settings = { upstream, identity, policies: { folder: 'policies' }, audit: { folder: 'audit' } }
-  await writeFile(file, stringify({ ...settings, ...others }))
-  return runCommand(['check', '--config', file, '--probe'], { environment })
-}
+import { probeUpstream as probe } from './probe-upstream.ts'
 
 it('connects to all other hosts, and names what failed', async () => {
   const { url } = await runningBackend()
@@ -30,20 +12,26 @@ it('connects to all other hosts, and names what failed', async () => {
   const { status, messages } = await probe(
     { url: url() },
     {
-      identity: {
-        issuers: [{ name: 'corp', issuer: 'https://login.example', audience: 'a', algorithms: ['RS256'] }],
+      settings: {
+        identity: {
+          issuers: [{ name: 'corp', issuer: 'https://login.example', audience: 'a', algorithms: ['RS256'] }],
+        },
+        audit: {
+          folder: 'audit',
+          sinks: [
+            { name: 'reached', type: 'otlp', url: 'http://siem.example/records' },
+            { name: 'refused', type: 'otlp', url: 'http://127.0.0.1:1/records' },
+            { name: 'unencrypted', type: 'otlp', url: `https://127.0.0.1:${port}/records` },
+          ],
+        },
+        traces: { endpoint: `http://${unresolvableHost}/v1/traces` },
       },
-      audit: {
-        folder: 'audit',
-        sinks: [
-          { name: 'reached', type: 'otlp', url: 'http://siem.example/records' },
-          { name: 'refused', type: 'otlp', url: 'http://127.0.0.1:1/records' },
-          { name: 'unencrypted', type: 'otlp', url: `https://127.0.0.1:${port}/records` },
-        ],
+      environment: {
+        HTTP_PROXY: proxy.url,
+        HTTPS_PROXY: 'http://user:hidden@127.0.0.1:1',
+        NO_PROXY: unresolvableHost,
       },
-      traces: { endpoint: `http://${unresolvableHost}/v1/traces` },
     },
-    { HTTP_PROXY: proxy.url, HTTPS_PROXY: 'http://user:hidden@127.0.0.1:1', NO_PROXY: unresolvableHost },
   )
   expect(status).toBe(1)
   expect(messages).toMatch(
@@ -62,13 +50,13 @@ it('connects to all other hosts, and names what failed', async () => {
 
 it('warns of entries of NO_PROXY that match nothing', async () => {
   const { url } = await runningBackend()
-  const { status, messages } = await probe({ url: url() }, {}, { NO_PROXY: 'a.example, 10.*' })
+  const { status, messages } = await probe({ url: url() }, { environment: { NO_PROXY: 'a.example, 10.*' } })
   expect([status, messages]).toEqual([0, expect.stringContaining('NO_PROXY: the entry "10.*" is malformed')])
 })
 
 it('does not print a proxy that cannot be used', async () => {
   const environment = { HTTPS_PROXY: 'socks5://user:hidden@proxy.example' }
-  const { status, messages } = await probe({ url: 'http://127.0.0.1:1' }, {}, environment)
+  const { status, messages } = await probe({ url: 'http://127.0.0.1:1' }, { environment })
   expect([status, messages]).toEqual([
     1,
     expect.stringContaining('HTTPS_PROXY: expected the URL of an HTTP proxy'),

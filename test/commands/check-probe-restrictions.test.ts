@@ -8,16 +8,11 @@ import {
   Utf8,
   vectorFromArray,
 } from 'apache-arrow'
-import { mkdir, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { stringify } from 'yaml'
 import { runningBackend } from '../../src/backend/test/support/running-backend.ts'
-import { allowEverything } from '../gateway/support/open-gateway.ts'
 import { startRecordingUpstream, type RequestHandler } from '../gateway/support/recording-upstream.ts'
-import { formatPolicies, type WrittenPolicy } from '../policy/policy-builder.ts'
-import { runCommand } from '../support/run-command.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
+import type { WrittenPolicy } from '../policy/policy-builder.ts'
+import { probeUpstream } from './probe-upstream.ts'
 
 type WrittenColumns = NonNullable<WrittenPolicy['restrict']>[number]['columns']
 
@@ -35,22 +30,7 @@ function restrict(columns: WrittenColumns = declared, tables: readonly string[] 
   }
 }
 
-async function probe(url: string, policy = restrict(), settings: object = {}) {
-  const folder = await temporaryFolder()
-  await mkdir(join(folder, 'policies'))
-  await writeFile(join(folder, 'policies', 'all.yaml'), formatPolicies([allowEverything, policy]))
-  const file = join(folder, 'gateway.yaml')
-  await writeFile(
-    file,
-    stringify({
-      upstream: { url, ...settings },
-      identity: { anonymous: true },
-      policies: { folder: 'policies' },
-      audit: { folder: 'audit' },
-    }),
-  )
-  return runCommand(['check', '--config', file, '--probe'])
-}
+const probe = (url: string, policy = restrict()) => probeUpstream({ url }, { policies: [policy] })
 
 const vectors = new FixedSizeList(2, new Field('item', new Float32()))
 

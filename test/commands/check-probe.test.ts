@@ -1,26 +1,8 @@
-import { mkdir, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { stringify } from 'yaml'
 import { runningBackend } from '../../src/backend/test/support/running-backend.ts'
-import { runCommand } from '../support/run-command.ts'
 import { gravitinoPath, serveAsGravitino } from '../gateway/support/gravitino-upstream.ts'
-import { allowEverything } from '../gateway/support/open-gateway.ts'
 import { startRecordingUpstream } from '../gateway/support/recording-upstream.ts'
-import { formatPolicies } from '../policy/policy-builder.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
-
-/** Runs `check --probe` with these settings of the upstream. */
-async function probe(upstream: object) {
-  const folder = await temporaryFolder()
-  await mkdir(join(folder, 'policies'))
-  await writeFile(join(folder, 'policies', 'everything.yaml'), formatPolicies([allowEverything]))
-  const file = join(folder, 'gateway.yaml')
-  const identity = { anonymous: true }
-  const settings = { upstream, identity, policies: { folder: 'policies' }, audit: { folder: 'audit' } }
-  await writeFile(file, stringify(settings))
-  return runCommand(['check', '--config', file, '--probe'])
-}
+import { probeUpstream as probe } from './probe-upstream.ts'
 
 it('prints how the upstream responds, before the effective settings', async () => {
   const { url } = await runningBackend()

@@ -26,13 +26,9 @@ it.for(['serve', 'backend', 'check'])('%s without its settings file', async (com
   await expectFailure([command, '--config', file], /settings\.yaml does not exist/, runIt)
 })
 
-it('keys: missing store', async () => {
+it('keys: missing or invalid store', async () => {
   const store = join(await temporaryFolder(), 'keys.yaml')
   await expectFailure(['keys', 'list', '--store', store], /keys\.yaml does not exist/)
-})
-
-it('keys: invalid store', async () => {
-  const store = join(await temporaryFolder(), 'keys.yaml')
   await writeFile(store, 'keys: 7\n')
   await expectFailure(['keys', 'list', '--store', store], /the keys cannot be listed/)
 })

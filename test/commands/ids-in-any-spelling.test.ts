@@ -36,11 +36,9 @@ it.each(['hr/salaries', 'hr$salaries', '["hr", "salaries"]'])('commands read %s 
   })
 })
 
-it.each([
-  ['hr/staff$salaries', 'has both "/" and "$"; expected hr/staff/salaries, or ["hr", "staff$salaries"]'],
-  ['hr//salaries', 'a part of the id is empty'],
-  ['[hr, salaries]', 'is not a list of names'],
-])('commands refuse %s', async (id, message) => {
+it('commands refuse an id that may be read in two ways', async () => {
+  const id = 'hr/staff$salaries'
+  const message = 'has both "/" and "$"; expected hr/staff/salaries, or ["hr", "staff$salaries"]'
   const ends = [
     await policy('who-can', 'QueryTable', id),
     await policy('explain', '--as', 'al', 'QueryTable', id),

@@ -8,21 +8,18 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 // A zone in which a time without zone would be another one, and in which summer days are counted wrongly from midnight.
 const environment = { TZ: 'Europe/Berlin' }
 
-const policy = (condition: string): string => `apiVersion: catalog-gateway/v1
+const policy = `apiVersion: catalog-gateway/v1
 kind: AccessPolicy
 metadata: { name: p }
 namespace: []
 rules:
-  - { id: r, effect: allow, subjects: { any: true }, operations: [read], when: '${condition}' }
+  - { id: r, effect: allow, subjects: { any: true }, operations: [read], when: 'now.getDayOfYear() == 181' }
 tests:
   - { operations: [DescribeTable], table: [a, t], given: { now: '2026-07-01T12:00:00Z' }, expect: allow }
 `
 
-it.each([
-  ['2027-02-30T00:00:00Z', 'there is no day 30 in the month 2027-02'],
-  ['2027-01-31', 'it has no time and no zone; expected for example 2027-01-31T00:00:00Z'],
-  ['2027-01-31T10:00:00', 'it has no zone; expected for example 2027-01-31T10:00:00Z'],
-])('every command refuses the time %s and says why', async (time, reason) => {
+it('every command refuses a time without a zone and says why', async () => {
+  const time = '2027-01-31T10:00:00'
   const key = ['--store', 'a', '--pepper-file', 'b', '--principal', 'c']
   for (const command of [
     ['keys', 'create', ...key, '--expires', time],
@@ -33,7 +30,7 @@ it.each([
     ['policy', 'explain', 'folder', '--fact', `now=${time}`],
   ]) {
     const { status, messages } = await runCommand(command)
-    expect(messages).toContain(reason)
+    expect(messages).toContain('it has no zone; expected for example 2027-01-31T10:00:00Z')
     expect(status).toBe(2)
   }
 })
@@ -61,16 +58,6 @@ it('an overlap of keys is at most ten years', async () => {
 it('conditions count days in UTC', async () => {
   const folder = await temporaryFolder()
   const test = ['policy', 'test', '--policies', folder]
-  await writeFile(join(folder, 'p.yaml'), policy('now.getDayOfYear() == 181'))
+  await writeFile(join(folder, 'p.yaml'), policy)
   expect(await runProgram(test, { environment })).toMatchObject({ status: 0 })
-})
-
-it('lint reports a literal that no request can evaluate, with its position', async () => {
-  const folder = await temporaryFolder()
-  await writeFile(join(folder, 'p.yaml'), policy('now < timestamp("2027-02-30T00:00:00Z")'))
-  const { status, output, messages } = await runCommand(['policy', 'lint', '--policies', folder])
-  expect(output + messages).toContain(
-    'p.yaml:6:97: rules[0].when: "2027-02-30T00:00:00Z" is not a timestamp: there is no day 30 in the month 2027-02',
-  )
-  expect(status).toBe(1)
 })

@@ -6,7 +6,7 @@ import { beforeAll, expect, it } from 'vitest'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
 import { aRefusal, anIntent, committed, logOptions, segmentsOf } from '../../audit/audit-fixtures.ts'
 import { runCommand, type CommandEnd } from '../../support/run-command.ts'
-import { makeTemporaryFolder, removeFolder } from '../../support/temporary-folder.ts'
+import { makeTemporaryFolder, removeFolder, temporaryFolder } from '../../support/temporary-folder.ts'
 
 const orders = 'production/orders'
 let folder = ''
@@ -86,16 +86,36 @@ it('query prints a table that control characters in names cannot break', async (
   expect(lines[5]).toMatch(/ intent +corp:bob\?\[2J /)
 })
 
-it('a broken log is reported by file and line', async () => {
+it('verify reports a broken log by file and line, also as JSON, and accepts a torn tail', async () => {
   const [name = ''] = await segmentsOf(folder)
   const file = join(folder, name)
   const good = await readFile(file)
+  const report = async () => JSON.parse((await audit('verify', folder, '--json')).output) as unknown
+  const head = { hash: expect.stringMatching(/^\w{64}$/) }
+  expect(await report()).toMatchObject({ ok: true, signaturesChecked: false, chains: 1, unresolved: 0, head })
   await appendFile(file, '{}\n')
-  const { status, messages } = await audit('verify', folder)
-  await writeFile(file, good)
-  expect({ status, messages }).toEqual({
+  const what = 'the line has no hash at its end'
+  expect(await audit('verify', folder)).toEqual({
     status: 1,
-    messages: `broken: ${name}:9: the line has no hash at its end\n8 records in 1 chain, 0 changes without an outcome\n`,
+    output: '',
+    messages: `broken: ${name}:9: ${what}\n8 records in 1 chain, 0 changes without an outcome\n`,
+  })
+  expect(await report()).toMatchObject({ ok: false, problems: [{ file: name, what }] })
+  await writeFile(file, good.subarray(0, -10))
+  const torn = await audit('verify', folder)
+  await writeFile(file, good)
+  expect(torn).toMatchObject({ status: 0, output: expect.stringMatching(/^torn tail: /m) })
+})
+
+it('verify refuses a folder without a log', async () => {
+  const empty = await temporaryFolder()
+  expect(await audit('verify', empty)).toMatchObject({
+    status: 1,
+    messages: expect.stringMatching(/contains no audit log/),
+  })
+  expect(await audit('verify', join(empty, 'none'))).toMatchObject({
+    status: 1,
+    messages: expect.stringMatching(/does not exist/),
   })
 })
 

@@ -63,7 +63,6 @@ it.for([
   ['check', 'policies', 'a copy'],
   ['check', 'linked', 'a link'],
   ['check', dirname(policies), 'a folder around them'],
-  ['serve', dirname(policies), 'a folder around them'],
 ])('%s refuses the policies of dev in %s: %s', async ([command = '', folder]) => {
   const file = await developmentSettings({ policies: { folder }, unsafe: ['development-key'] })
   const { status, output, messages } = await run(command, file)
