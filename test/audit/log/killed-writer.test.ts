@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { appendFile, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
@@ -6,8 +8,26 @@ import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
 import { isThorough } from '../../support/thorough.ts'
 import { logOptions, ofKind, recordsOf, segmentsOf } from '../audit-fixtures.ts'
 import { keyOf } from '../verify/forge-log.ts'
-import { killedWriter } from './killed-writer.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+/** Runs a writer, kills it at a random time, and returns the complete lines of its output. */
+async function killedWriter(folder: string, segmentBytes: number): Promise<string[]> {
+  const program = join(import.meta.dirname, 'writing-process.ts')
+  const child = spawn(process.execPath, ['--import', 'tsx', program, folder, String(segmentBytes)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const exited = once(child, 'exit')
+  const lines = 1 + Math.floor(Math.random() * 1_500)
+  let printed = ''
+  let count = 0
+  for await (const chunk of child.stdout) {
+    printed += String(chunk)
+    count = printed.split('\n').length
+    if (count > lines) child.kill('SIGKILL')
+  }
+  await exited
+  return printed.split('\n').slice(0, -1)
+}
 
 /** What a power failure may leave of a group that was not durable: a part of it, or zeros in its place. */
 const leftovers: readonly ((line: Buffer) => Buffer)[] = [
@@ -24,7 +44,7 @@ it.each([50_000, 10_000_000])(
     const folder = await temporaryFolder()
     const printed: string[] = []
     for (let round = 0; round < rounds; round += 1) {
-      printed.push(...(await killedWriter(folder, { segmentBytes })))
+      printed.push(...(await killedWriter(folder, segmentBytes)))
       await loseEnd(folder, new Set(printed), leftovers[round % leftovers.length] ?? ((line) => line))
     }
     await (await openAuditLog(logOptions(folder))).close()
