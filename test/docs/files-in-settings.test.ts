@@ -9,18 +9,18 @@ function listFileSettings(): readonly string[] {
   return settings.filter((name) => /(File|Files|\.file|apiKeys\.store|policies\.\w*[fF]older)$/.test(name))
 }
 
-/** Settings in the first column of the table of files; `*` stands for any last part. */
-function listRows(): readonly string[] {
-  const cells = [...read('docs/operations.md').matchAll(/^\| (`[^|]+)\|/gm)].map(([, cell = '']) => cell)
-  return cells.flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name))
+/** Settings in the list of files; `*` stands for any last part. */
+function listNamed(): readonly string[] {
+  const [, list = ''] = /A change takes effect:\n\n(.*?)\n\n/s.exec(read('docs/operations.md')) ?? []
+  return [...list.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name)
 }
 
-const covers = (row: string, setting: string): boolean =>
-  row.endsWith('.*') ? setting.startsWith(row.slice(0, -1)) : row === setting
+const covers = (name: string, setting: string): boolean =>
+  name.endsWith('.*') ? setting.startsWith(name.slice(0, -1)) : name === setting
 
 it('docs/operations.md says of every file in the settings when a change takes effect', () => {
-  const [settings, rows] = [listFileSettings(), listRows()]
+  const [settings, names] = [listFileSettings(), listNamed()]
   expect(settings).toContain('upstream.credential.file')
-  expect(settings.filter((setting) => !rows.some((row) => covers(row, setting)))).toEqual([])
-  expect(rows.filter((row) => !settings.some((setting) => covers(row, setting)))).toEqual([])
+  expect(settings.filter((setting) => !names.some((name) => covers(name, setting)))).toEqual([])
+  expect(names.filter((name) => !settings.some((setting) => covers(name, setting)))).toEqual([])
 })
