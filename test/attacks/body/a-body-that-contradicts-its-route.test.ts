@@ -72,14 +72,6 @@ it.each([
   await attacked.expectRefused({ target, body }, { kind: 'InvalidInput', says })
 })
 
-it('uses the flag of the query if DescribeTable has its default in the body', async () => {
-  const target = '/v1/table/sandbox$orders/describe?with_table_uri=true&check_declared=true'
-  const body = '{"with_table_uri": false ,"check_declared":true,"load_detailed_metadata":false}'
-  expect(String(await (await attacked.expectForwarded({ target, body })).body)).toBe(
-    '{"with_table_uri": true ,"check_declared":true,"load_detailed_metadata":false}',
-  )
-})
-
 it('forwards a consistent body unchanged', async () => {
   const body = '{"id" : ["sandbox","orders"], "with_table_uri":true}'
   const target = '/v1/table/sandbox$orders/describe?with_table_uri=true'

@@ -5,28 +5,19 @@ import { useSharedGateway } from '../../gateway/support/running-gateway.ts'
 import { createDeferred } from '../../gateway/support/waiting.ts'
 
 // A body that is too large to be buffered streams to the upstream while it is checked. A contradiction to the route may
-// follow all other members: the upstream must never receive the end of such a body.
+// follow all other members: the upstream must never receive the end of such a body. What contradicts is the same as in a body
+// that is read whole.
 const shared = useSharedGateway()
 const query = '/v1/table/sandbox%24orders/query'
 const remove = '/v1/table/sandbox%24orders/delete'
 const large = `"vector":[${`${'0.25'.padEnd(40, '0')},`.repeat(50_000)}0.5]`
 const largeChange = `"predicate":"true${' '.repeat(1_600_000)}"`
 
-const contradictions: [label: string, target: string, end: string | Buffer, says: RegExp][] = [
+const contradictions: [label: string, target: string, end: string, says: RegExp][] = [
   ['another id', query, ',"id":["production","orders"]}', /"id" is \["production","orders"\] in the body/],
-  ['another id with an escape in its name', query, ',"\\u0069d":["production","orders"]}', /"id" is \["prod/],
-  ['an id of another type', query, ',"id":"sandbox$orders"}', /expected a list of strings/],
   ['an id in other letters', query, ',"ID":["production"]}', /is ambiguous; write "id"/],
-  ['a second id', query, ',"id":["sandbox","orders"],"id":["production"]}', /duplicate key "id"/],
   ['a query in the query', query, ',"query":{"id":["production","orders"]}}', /has no member "query"/],
   ['an unknown member', query, ',"k":1,"unheard_of":1}', /has no member "unheard_of"/],
-  ['an unknown member of an inner object', query, ',"order_by":[{"by":"a"}]}', /has no member "order_by.by"/],
-  [
-    'a value of another kind',
-    query,
-    ',"order_by":[{"column_name":[]}]}',
-    /"order_by.column_name" .* is a list/,
-  ],
   [
     'a reserved context key',
     query,
@@ -34,7 +25,6 @@ const contradictions: [label: string, target: string, end: string | Buffer, says
     /is reserved for the gateway/,
   ],
   ['a branch that is a path', query, ',"branch":"../x"}', /is not a valid branch name/],
-  ['another id in a change', remove, ',"id":["production","orders"]}', /"id" is \["production","orders"\]/],
   [
     'a fact of a change that the audit log would miss',
     remove,
@@ -42,17 +32,9 @@ const contradictions: [label: string, target: string, end: string | Buffer, says
     /"branch" is too late in a body of this size/,
   ],
   ['an object behind it', query, '}{"id":["production","orders"]}', /not valid JSON/],
-  ['half a member', query, ',"id', /not valid JSON/],
-  [
-    'a byte that is no UTF-8',
-    query,
-    Buffer.from([...Buffer.from(',"filter":"'), 0xff, 0x22, 0x7d]),
-    /not valid UTF-8/,
-  ],
-  ['too many levels', query, `,"columns":${'['.repeat(70)}${']'.repeat(70)}}`, /nested more than 64 levels/],
 ]
 
-function bodyOf(end: string | Buffer, start = large): Buffer {
+function bodyOf(end: string, start = large): Buffer {
   return Buffer.concat([Buffer.from(`{${start}`), Buffer.from(end)])
 }
 

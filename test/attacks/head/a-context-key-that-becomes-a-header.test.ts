@@ -5,31 +5,18 @@ import { attackedGateway } from '../support/attacked-gateway.ts'
 // Catalogs turn context entries into headers, so entries follow the restrictions on headers.
 const attacked = attackedGateway()
 
-const headers = [
-  'authorization',
-  'cookie',
-  'x-api-key',
-  'proxy-authorization',
-  'x-remote-user',
-  'x-request-id',
-  'x-lancedb-database',
-  'x-catalog-assertion',
-  'x-catalog-table-location',
-  'x-lance-table-location',
-  'x-unknown-header',
-]
 const spellings = [
-  ...headers.flatMap((name) => [`header.${name}`, `headers.${name}`]),
-  'headers.Authorization',
+  'header.authorization',
+  'headers.cookie',
+  'header.x-lancedb-database',
+  'headers.x-catalog-table-location',
+  'header.x-unknown-header',
   'HEADERS.AUTHORIZATION',
   'Header.x_api_key',
   'headers.header.authorization',
-  'header.headers.x-api-key',
   'header.x-catalog-ctx-header.authorization',
   'x-catalog-ctx-header.authorization',
   'header.'.repeat(1000),
-  'x-catalog-ctx-'.repeat(1000),
-  'header.',
   'headers.',
 ]
 

@@ -59,11 +59,6 @@ it.each([
 })
 
 it.each([
-  ['{"version":9007199254740993, "storage_options":{},"a":1.50}', '{"version":9007199254740993,"a":1.50}'],
-  ['{"storage_options":null}', '{}'],
-  ['{"storage_options":{"a":"b"},"expires_at_millis":"1"}', '{}'],
-  ['{"a":1,"storage_options":{"a":"b"},"expires_at_millis":"1"}', '{"a":1}'],
-  ['{"expires_at_millis":"1","a":1,"storage_options":{}}', '{"a":1}'],
   ['{"storage_options":{"expires_at_millis":"1"},"a":"storage_options"}', '{"a":"storage_options"}'],
   [
     '{"results":[{"storage_options":{}},{"b":{"storage_options":{}},"c":2}]}',

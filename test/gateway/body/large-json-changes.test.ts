@@ -16,17 +16,14 @@ async function catalogWithRows() {
   return { gateway: await startGatewayBefore(url()), count }
 }
 
-it.each([
-  ['another id', ',"id":["invoices"]}', '"id" is ["invoices"] in the body', 'conflicting_values'],
-  ['a second predicate', `,"predicate":"id = 1"}`, 'duplicate key "predicate"', 'repeated_member'],
-  ['no end', '', 'not valid JSON', 'malformed_body'],
-])('with %s at the end changes no row, and is recorded as failed', async (_what, end, says, reason) => {
+it('with another id at the end changes no row, and is recorded as failed', async () => {
   const { gateway, count } = await catalogWithRows()
-  const response = await gateway.post(remove, { body: `{${predicate}${end}` })
-  expectError(response, { kind: 'InvalidInput', says: says.replaceAll(/[[\]]/g, '.') })
+  const response = await gateway.post(remove, { body: `{${predicate},"id":["invoices"]}` })
+  expectError(response, { kind: 'InvalidInput', says: '"id" is ."invoices". in the body' })
   expect(await count()).toBe(5)
   const records = await recordsOf(gateway.auditFolder)
-  expect(ofKind(records, 'outcome')).toMatchObject([{ result: 'failed', details: { reason } }])
+  const details = { reason: 'conflicting_values' }
+  expect(ofKind(records, 'outcome')).toMatchObject([{ result: 'failed', details }])
 })
 
 it('is committed if valid, and its intent contains the members before the large one', async () => {
