@@ -2,8 +2,15 @@ import { expect, it } from 'vitest'
 import type { Details } from '../../../src/audit/records/audit-record.ts'
 import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { respondWith } from '../support/recording-upstream.ts'
-import { startGatewayAndUpstream } from '../support/running-gateway.ts'
+import { useSharedGateway } from '../support/running-gateway.ts'
 import { arrowUpload } from '../../support/arrow-upload.ts'
+
+const shared = useSharedGateway()
+
+/** The last intent in the log. */
+async function lastIntent() {
+  return ofKind(await recordsOf(shared.gateway.auditFolder), 'intent').at(-1)
+}
 
 const properties = { env: 'prod', token: 'a-secret' }
 const arrow = arrowUpload
@@ -72,24 +79,25 @@ it.each<
   ],
 ])('the record of %s contains the authorized facts, and no others', async (...row) => {
   const [, target, body, headers, details] = row
-  const { gateway } = await startGatewayAndUpstream()
-  expect(await gateway.post(`/v1/table/orders/${target}`, { body, headers })).toMatchObject({ status: 200 })
-  const [intent] = ofKind(await recordsOf(gateway.auditFolder), 'intent')
-  expect(intent?.details ?? {}).toEqual(details)
+  const response = await shared.gateway.post(`/v1/table/orders/${target}`, { body, headers })
+  expect(response).toMatchObject({ status: 200 })
+  expect((await lastIntent())?.details ?? {}).toEqual(details)
 })
+
+const hash = expect.stringMatching(/^hmac-sha256:/) as string
 
 it.each<[what: string, target: string, body: object, details: Details]>([
   [
     'AlterTableBackfillColumns',
     'table/orders/backfill_column',
     { column: 'total', where: "customer = 'planted'" },
-    { column: 'total', where: expect.stringMatching(/^hmac-sha256:/) as string },
+    { column: 'total', where: hash },
   ],
   [
     'CreateMaterializedView',
     'materialized_view/big/create',
     { query: "SELECT * FROM orders WHERE customer = 'planted'" },
-    { query: expect.stringMatching(/^hmac-sha256:/) as string },
+    { query: hash },
   ],
   [
     'RefreshMaterializedView',
@@ -98,10 +106,8 @@ it.each<[what: string, target: string, body: object, details: Details]>([
     { src_version: 3 },
   ],
 ])('the record of %s contains what it does, and its SQL as a hash', async (_what, target, body, details) => {
-  const { gateway, upstream } = await startGatewayAndUpstream()
-  upstream.answering = respondWith(202, { job_id: 'job-1' })
-  expect(await gateway.post(`/v1/${target}`, { body })).toMatchObject({ status: 202 })
-  const records = await recordsOf(gateway.auditFolder)
-  expect(ofKind(records, 'intent')[0]?.details).toEqual(details)
-  expect(JSON.stringify(records)).not.toContain('planted')
+  shared.upstream.answering = respondWith(202, { job_id: 'job-1' })
+  expect(await shared.gateway.post(`/v1/${target}`, { body })).toMatchObject({ status: 202 })
+  expect((await lastIntent())?.details).toEqual(details)
+  expect(JSON.stringify(await recordsOf(shared.gateway.auditFolder))).not.toContain('planted')
 })

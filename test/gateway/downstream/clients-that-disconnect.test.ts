@@ -2,10 +2,10 @@ import { once } from 'node:events'
 import { PassThrough } from 'node:stream'
 import { expect, it } from 'vitest'
 import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
-import { withUpstream, type TestedGateway } from '../support/open-gateway.ts'
-import { respondWith, type RecordingUpstream } from '../support/recording-upstream.ts'
+import { withUpstream } from '../support/open-gateway.ts'
+import { respondWith } from '../support/recording-upstream.ts'
 import { startGatewayAndUpstream } from '../support/running-gateway.ts'
-import { createDeferred, type Deferred } from '../support/waiting.ts'
+import { createDeferred } from '../support/waiting.ts'
 import { arrowBytes } from '../../support/arrow-upload.ts'
 import { eventually } from '../../support/eventually.ts'
 
@@ -27,44 +27,28 @@ it('aborts an upload upstream if its client disconnects, and records its outcome
   })
 })
 
-it('completes a change if its client disconnects, and records its outcome', async () => {
-  const { gateway, upstream } = await startGatewayAndUpstream()
-  const clientHasLeft = createDeferred()
-  upstream.answering = async (arrival, response, request) => {
-    await clientHasLeft.promise
-    return respondWith(200, { version: 7 })(arrival, response, request)
-  }
-  await isCommittedWithoutItsClient(gateway, upstream, clientHasLeft)
-})
-
-/** Sends a change, disconnects, and expects its outcome in the log after the upstream has noticed. */
-async function isCommittedWithoutItsClient(
-  gateway: TestedGateway,
-  upstream: RecordingUpstream,
-  clientHasLeft: Deferred<undefined>,
-): Promise<void> {
-  const leave = new AbortController()
-  const response = gateway.post('/v1/table/orders/update', { body: {}, signal: leave.signal })
-  await eventually(() => expect(upstream.requests).toHaveLength(1))
-  leave.abort()
-  await expect(response).rejects.toThrow()
-  clientHasLeft.resolve(undefined)
-  await eventually(async () => {
-    const records = await recordsOf(gateway.auditFolder)
-    expect(ofKind(records, 'outcome')).toMatchObject([{ result: 'committed', status: 200, version: 7 }])
-  })
-}
-
-it('reads the response to a change completely if its client disconnects meanwhile, and records its outcome', async () => {
-  const { gateway, upstream } = await startGatewayAndUpstream()
-  const clientHasLeft = createDeferred()
-  upstream.answering = async (_arrival, response) => {
-    response.writeHead(200).write('{"version":')
-    await clientHasLeft.promise
-    response.end('7}')
-  }
-  await isCommittedWithoutItsClient(gateway, upstream, clientHasLeft)
-})
+it.each(['before the response', 'in the middle of it'])(
+  'completes a change if its client disconnects %s, and records its outcome',
+  async (when) => {
+    const { gateway, upstream } = await startGatewayAndUpstream()
+    const clientHasLeft = createDeferred()
+    upstream.answering = async (_arrival, response) => {
+      if (when === 'in the middle of it') response.writeHead(200).write('{"version":')
+      await clientHasLeft.promise
+      response.end(when === 'in the middle of it' ? '7}' : '{"version":7}')
+    }
+    const leave = new AbortController()
+    const response = gateway.post('/v1/table/orders/update', { body: {}, signal: leave.signal })
+    await eventually(() => expect(upstream.requests).toHaveLength(1))
+    leave.abort()
+    await expect(response).rejects.toThrow()
+    clientHasLeft.resolve(undefined)
+    await eventually(async () => {
+      const records = await recordsOf(gateway.auditFolder)
+      expect(ofKind(records, 'outcome')).toMatchObject([{ result: 'committed', status: 200, version: 7 }])
+    })
+  },
+)
 
 it.each(['before the answer', 'in the middle of it'])(
   'aborts a read upstream without a retry if its client disconnects %s',

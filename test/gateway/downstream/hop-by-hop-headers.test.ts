@@ -3,20 +3,6 @@ import { getHeaderValues } from '../support/recording-upstream.ts'
 import { sendRaw, rawRequest } from '../support/raw-request.ts'
 import { startGatewayAndUpstream } from '../support/running-gateway.ts'
 
-/** Connection-specific headers, which no proxy forwards (RFC 9110, 7.6.1). */
-const hopByHopHeaders: ReadonlySet<string> = new Set([
-  'connection',
-  'http2-settings',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-])
-
 it('does not forward hop-by-hop headers of the client, including those listed in connection', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()
   const [response] = await sendRaw(
@@ -80,10 +66,11 @@ it('does not forward hop-by-hop headers of the upstream, including those listed 
   const answer = await gateway.post('/v1/table/orders/describe')
   expect(answer).toMatchObject({ status: 200, json: {}, headers: { 'x-lancedb-version': '3' } })
   const names = Object.keys(answer.headers).filter((name) => name !== 'date')
-  const own = ['connection', 'keep-alive', 'transfer-encoding']
-  expect(names.filter((name) => hopByHopHeaders.has(name)).toSorted()).toEqual(own)
-  expect(names.filter((name) => !hopByHopHeaders.has(name)).toSorted()).toEqual([
+  expect(names.toSorted()).toEqual([
+    'connection',
     'content-type',
+    'keep-alive',
+    'transfer-encoding',
     'x-catalog-policy-revision',
     'x-lancedb-version',
     'x-request-id',

@@ -45,14 +45,6 @@ it('CONNECT is 405, and nothing behind it is read as a request', async () => {
   expect(upstream.requests).toEqual([])
 })
 
-it('HTTP/1.1 requires a host', async () => {
-  const { gateway, upstream } = shared
-  const lines = [`x-api-key: ${gateway.key('dev')}`, 'content-length: 0', 'connection: close']
-  const [response] = await sendRaw(gateway.url, rawRequest([`POST ${describe} HTTP/1.1`, ...lines]))
-  expectError(response, { kind: 'InvalidInput', says: 'missing host header' })
-  expect(upstream.requests).toEqual([])
-})
-
 it.each([
   ['JSON', describe, 'application/json', Buffer.from('{}')],
   ['Arrow', '/v1/table/orders/insert', 'application/vnd.apache.arrow.stream', arrowUpload],

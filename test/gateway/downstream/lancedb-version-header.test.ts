@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { limitLancedbServerVersion } from '../../../src/catalog-api/headers.ts'
 import { limitsSchema } from '../../../src/config/listen-settings.ts'
 import { withUpstream } from '../support/open-gateway.ts'
 import { respondWith } from '../support/recording-upstream.ts'
@@ -53,11 +54,7 @@ it.each([400, 404, 409, 429, 500, 503])('an error %i of the upstream', async (st
 // 0.6 is the newest version that clients know. 0.3 is the version of an upstream that states none.
 it.each([
   ['0.1.0', '0.1.0'],
-  ['0.2.9', '0.2.9'],
   ['0.3.0-beta.1', '0.3.0-beta.1'],
-  ['0.3.0', '0.3.0'],
-  ['0.3.1', '0.3.1'],
-  ['0.4.0', '0.4.0'],
   ['0.5.0-beta.1+build', '0.5.0-beta.1+build'],
   ['0.6.0', '0.6.0'],
   ['0.6.1', '0.6.0'],
@@ -66,17 +63,19 @@ it.each([
   ['0.2', '0.3.0'],
   ['', '0.3.0'],
   ['newest', '0.3.0'],
-] as const)('the version %j of the upstream becomes %j', async (stated, announced) => {
+] as const)('the version %j of the upstream becomes %j', (stated, announced) => {
+  expect(limitLancedbServerVersion(stated)).toBe(announced)
+})
+
+it.each([200, 404, 503])('a response %i of an upstream that states a newer version', async (status) => {
   const { gateway, upstream } = shared
-  for (const status of [200, 404, 503]) {
-    upstream.answering = respondWith(status, {}, { 'phalanx-version': stated })
-    for (const target of [describeTable, changeTable]) {
-      const response = await gateway.post(target, { headers: lancedb })
-      expect(response).toMatchObject({
-        status: statusOf(target, status),
-        headers: { 'phalanx-version': announced },
-      })
-    }
+  upstream.answering = respondWith(status, {}, { 'phalanx-version': '0.6.1' })
+  for (const target of [describeTable, changeTable]) {
+    const response = await gateway.post(target, { headers: lancedb })
+    expect(response).toMatchObject({
+      status: statusOf(target, status),
+      headers: { 'phalanx-version': '0.6.0' },
+    })
   }
 })
 
