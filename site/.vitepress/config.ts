@@ -15,7 +15,7 @@ const repositoryUrl = GITHUB_REPOSITORY && `${GITHUB_SERVER_URL}/${GITHUB_REPOSI
 /** A page loads nothing from other hosts. The theme has inline scripts and styles. */
 const contentSecurityPolicy = "default-src 'self' 'unsafe-inline'; img-src 'self' data:"
 
-/** Returns the path of a file or folder in the site, such as `docs/clients/` for its README. */
+/** Returns the path of a file or folder in the site, such as `examples/compose/` for its README. */
 function findPage(file: string): string | undefined {
   const readme = existsSync(join(folder, file, 'README.md')) ? `${file}/README.md` : file
   const page = readme.replace(/^\.\//, '').replace(/(README)?\.md$/, '')
