@@ -34,17 +34,6 @@ it.each([
   },
 )
 
-it.each([
-  ['in the head', 'GET / HTTP/1.1\r\nhos'],
-  ['in the body', 'POST / HTTP/1.1\r\nhost: g\r\ncontent-length: 3\r\n\r\na'],
-  ['in the head of a pipelined request', `${get}GET / HTTP/1.1\r\nhos`],
-])('a client that closes its side %s gets an error', async (_, sent) => {
-  const { connection, errors } = await openEcho()
-  connection.socket.end(sent)
-  expect(await connection.waitForEnd()).toMatch(/error: incomplete_request$/)
-  expect(errors).toEqual(['incomplete_request'])
-})
-
 it('a client that closes its side while its request is served gets the response', async () => {
   const { url, started } = await runWaiting()
   const connection = openRawConnection(url)

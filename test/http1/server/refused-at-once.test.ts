@@ -19,42 +19,18 @@ function runEcho(headersTimeoutMs = 60_000): Promise<RunningServer> {
 const head = 'POST / HTTP/1.1\r\nhost: g\r\n'
 const chunked = `${head}transfer-encoding: chunked\r\n\r\n`
 
+// All other errors of heads and chunks are in request-heads and codec/chunked-bodies.
 it.each([
   ['a first byte that begins no method', '\0'],
-  ['a blank before the method', ' '],
   ['a bare line feed before the method', '\n'],
   ['a carriage return alone before the method', '\rG'],
   ['an invalid empty line', '\r\n\rG'],
-  ['a method in small letters', 'get'],
   ['a method that never ends', 'G'.repeat(33)],
-  ['an unknown method', 'GETS / HTTP/1.1\r\n'],
   ['two blanks behind the method', 'GET  '],
-  ['a tab behind the method', 'GET\t'],
-  ['NUL in the target', 'GET /\0'],
-  ['DEL in the target', 'GET /\x7f'],
-  ['a target without a version', 'GET /\r\n'],
-  ['two blanks behind the target', 'GET /  '],
-  ['a version in small letters', 'GET / http'],
-  ['a version of three parts', 'GET / HTTP/1.1.'],
-  ['a version of two digits', 'GET / HTTP/1.10'],
-  ['a blank behind the version', 'GET / HTTP/1.1 '],
-  ['a request line that ends with a line feed alone', 'GET / HTTP/1.1\n'],
-  ['a request line that ends with a carriage return alone', 'GET / HTTP/1.1\rh'],
   ['NUL in a header', `${head}x: \0\r\n\r\n`],
   ['a line feed alone in a header', `${head}x: a\nb: c\r\n\r\n`],
-  ['a carriage return alone in a header', `${head}x: a\rb: c\r\n\r\n`],
   ['an invalid size of a chunk', `${chunked}g`],
-  ['a blank before the size of a chunk', `${chunked} `],
-  ['an endless size of a chunk', `${chunked}0000000000001`],
-  ['a line feed alone behind the size of a chunk', `${chunked}1\n`],
-  ['a carriage return alone behind the size of a chunk', `${chunked}1\ra`],
-  ['NUL in an extension of a chunk', `${chunked}1;\0`],
-  ['an endless extension of a chunk', `${chunked}1;${'a'.repeat(255)}`],
   ['text behind a chunk', `${chunked}1\r\nab`],
-  ['a line feed alone behind a chunk', `${chunked}1\r\na\n`],
-  ['NUL in a trailer', `${chunked}0\r\nx: \0`],
-  ['a trailer without a name', `${chunked}0\r\n: a\r\n`],
-  ['a folded trailer', `${chunked}0\r\na: b\r\n c\r\n`],
   ['endless trailers', `${chunked}0\r\n${'a: b\r\n'.repeat(2_731)}`],
 ])('%s gets a 400, and the connection is closed', async (_what, bytes) => {
   const { url, errors } = await runEcho()
@@ -101,6 +77,7 @@ it.each([
   ['a chunk', `${chunked}2\r\na`],
   ['chunks', `${chunked}1\r\na\r\n`],
   ['trailers', `${chunked}0\r\na: b\r\n`],
+  ['the head of a pipelined request', 'GET / HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\nhos'],
 ])(
   'a client that ends in the middle of %s gets an error, and the connection is closed',
   async (_what, bytes) => {
@@ -108,7 +85,7 @@ it.each([
     const connection = openRawConnection(url)
     connection.socket.end(bytes)
     expect(await connection.waitForEnd()).toMatch(
-      /^HTTP\/1\.1 400 [^]*\r\nconnection: close\r\n[^]*error: incomplete_request$/,
+      /HTTP\/1\.1 400 [^]*\r\nconnection: close\r\n[^]*error: incomplete_request$/,
     )
     expect(errors).toEqual(['incomplete_request'])
   },

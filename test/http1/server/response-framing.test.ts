@@ -9,119 +9,68 @@ import { runServer } from './running-server.ts'
 const get = 'GET / HTTP/1.1\r\nhost: g\r\n\r\n'
 const text = ['content-type', 'text/plain']
 
-interface Framing {
-  readonly sent: string
-  readonly status?: number
-  readonly length?: number
-  readonly body: string
-  /** The framing and connection headers, and the bytes after the head. */
-  readonly found: RegExp
+function getBy(version: string, headers = ''): string {
+  return `GET / HTTP/${version}\r\n${headers}\r\n`
 }
 
 const retained = 'connection: keep-alive\\r\\nkeep-alive: timeout=60\\r\\ndate: [^\\r]+ GMT\\r\\n\\r\\n'
 const closed = 'connection: close\\r\\ndate: [^\\r]+ GMT\\r\\n\\r\\n'
+const inChunks = `plain\\r\\ntransfer-encoding: chunked\\r\\n${retained}`
+const closing = 'connection: close\r\n'
 
-it.each<[what: string, Framing]>([
-  [
-    'with a length',
-    { sent: get, length: 3, body: 'abc', found: new RegExp(`content-length: 3\\r\\n${retained}abc$`) },
-  ],
-  [
-    'without a length: in chunks',
-    {
-      sent: get,
-      body: 'abc',
-      found: new RegExp(
-        `plain\\r\\ntransfer-encoding: chunked\\r\\n${retained}3\\r\\nabc\\r\\n0\\r\\n\\r\\n$`,
-      ),
-    },
-  ],
-  [
-    'empty and without a length: in chunks',
-    {
-      sent: get,
-      body: '',
-      found: new RegExp(`plain\\r\\ntransfer-encoding: chunked\\r\\n${retained}0\\r\\n\\r\\n$`),
-    },
-  ],
+/** `found` is the pattern of the framing and connection headers, and of the bytes after the head. */
+it.each<
+  [what: string, sent: string, response: { status?: number; length?: number; body: string }, found: string]
+>([
+  ['with a length', get, { length: 3, body: 'abc' }, `content-length: 3\\r\\n${retained}abc`],
+  ['without a length: in chunks', get, { body: 'abc' }, `${inChunks}3\\r\\nabc\\r\\n0\\r\\n\\r\\n`],
+  ['empty and without a length: in chunks', get, { body: '' }, `${inChunks}0\\r\\n\\r\\n`],
   [
     'to HTTP/1.0 and without a length: until the end',
-    {
-      sent: 'GET / HTTP/1.0\r\nconnection: keep-alive\r\n\r\n',
-      body: 'abc',
-      found: new RegExp(`plain\\r\\n${closed}abc$`),
-    },
+    getBy('1.0', 'connection: keep-alive\r\n'),
+    { body: 'abc' },
+    `plain\\r\\n${closed}abc`,
   ],
-  [
-    'to HTTP/1.0 with a length',
-    { sent: 'GET / HTTP/1.0\r\n\r\n', length: 3, body: 'abc', found: new RegExp(`3\\r\\n${closed}abc$`) },
-  ],
+  ['to HTTP/1.0 with a length', getBy('1.0'), { length: 3, body: 'abc' }, `3\\r\\n${closed}abc`],
   [
     'to HTTP/1.0 that wants to go on',
-    {
-      sent: 'GET / HTTP/1.0\r\nconnection: Keep-Alive\r\n\r\n',
-      length: 3,
-      body: 'abc',
-      found: new RegExp(`3\\r\\n${retained}abc$`),
-    },
+    getBy('1.0', 'connection: Keep-Alive\r\n'),
+    { length: 3, body: 'abc' },
+    `3\\r\\n${retained}abc`,
   ],
   [
     'to HEAD, with the length of what is not sent',
-    {
-      sent: 'HEAD / HTTP/1.1\r\n\r\n',
-      length: 3,
-      body: 'abc',
-      found: new RegExp(`content-length: 3\\r\\n${retained}$`),
-    },
+    'HEAD / HTTP/1.1\r\n\r\n',
+    { length: 3, body: 'abc' },
+    `content-length: 3\\r\\n${retained}`,
   ],
   [
     'of status 204, without the length of what is not sent',
-    {
-      sent: get,
-      status: 204,
-      length: 3,
-      body: 'abc',
-      found: new RegExp(`No Content\\r\\n[^]*plain\\r\\n${retained}$`),
-    },
+    get,
+    { status: 204, length: 3, body: 'abc' },
+    `No Content\\r\\n[^]*plain\\r\\n${retained}`,
   ],
   [
     'of status 304, without the length of what is not sent',
-    {
-      sent: get,
-      status: 304,
-      length: 3,
-      body: 'abc',
-      found: new RegExp(`Not Modified\\r\\n[^]*plain\\r\\n${retained}$`),
-    },
+    get,
+    { status: 304, length: 3, body: 'abc' },
+    `Not Modified\\r\\n[^]*plain\\r\\n${retained}`,
   ],
-  [
-    'to a client that closes',
-    {
-      sent: 'GET / HTTP/1.1\r\nconnection: close\r\n\r\n',
-      length: 3,
-      body: 'abc',
-      found: new RegExp(`3\\r\\n${closed}abc$`),
-    },
-  ],
+  ['to a client that closes', getBy('1.1', closing), { length: 3, body: 'abc' }, `3\\r\\n${closed}abc`],
   [
     'to a client that closes and does not, in two headers',
-    {
-      sent: 'GET / HTTP/1.1\r\nconnection: close\r\nconnection: keep-alive\r\n\r\n',
-      length: 3,
-      body: 'abc',
-      found: new RegExp(`3\\r\\n${closed}abc$`),
-    },
+    getBy('1.1', `${closing}connection: keep-alive\r\n`),
+    { length: 3, body: 'abc' },
+    `3\\r\\n${closed}abc`,
   ],
   [
     'to HTTP of an unknown version',
-    {
-      sent: 'GET / HTTP/1.2\r\nconnection: keep-alive\r\n\r\n',
-      length: 3,
-      body: 'abc',
-      found: new RegExp(`3\\r\\n${closed}abc$`),
-    },
+    getBy('1.2', 'connection: keep-alive\r\n'),
+    { length: 3, body: 'abc' },
+    `3\\r\\n${closed}abc`,
   ],
-])('a response %s', async (_what, { sent, status = 200, length, body, found }) => {
+])('a response %s', async (_what, sent, { status = 200, length, body }, pattern) => {
+  const found = new RegExp(`${pattern}$`)
   for (const isComplete of [true, false]) {
     const { url } = await runServer((_, response) => {
       response.writeHead(status, length === undefined ? text : [...text, 'content-length', String(length)])
