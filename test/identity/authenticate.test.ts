@@ -93,24 +93,6 @@ it('refuses an invalid token with 401 and invalid_token', async () => {
   }
 })
 
-it('refuses an unbound key and token together, regardless of which is valid', async () => {
-  const staticKey = { text: 'development', principal: 'alice', groups: [] }
-  const authenticator = await openAuthenticator({ issuers: [issuer.configuration], staticKey })
-  const good = `Bearer ${await signToken(issuer.key)}`
-  const outcomes = await Promise.all([
-    captureError(authenticate(authenticator, 'development', good)),
-    captureError(authenticate(authenticator, 'wrong', good)),
-    captureError(authenticate(authenticator, 'development', 'Bearer wrong')),
-  ])
-  for (const outcome of outcomes) {
-    expect(outcome).toMatchObject({
-      status: 401,
-      reason: 'conflicting_credentials',
-      message: outcomes[0].message,
-    })
-  }
-})
-
 it.each([
   ['', undefined],
   [undefined, 'Bearer'],

@@ -85,14 +85,6 @@ describe.skipIf(!hasOpenssl())('an issuer with a private authority (skipped with
     expect((await authenticateBearer(authenticator, await token())).name).toBe('corp:alice')
   })
 
-  it('is trusted without a proxy, too', async () => {
-    const jwks = { url: `https://127.0.0.1:${port}/keys` }
-    const authenticator = await openAuthenticator({
-      issuers: [{ ...issuer, jwks, caFile: company.certFile }],
-    })
-    expect((await authenticateBearer(authenticator, await token())).name).toBe('corp:alice')
-  })
-
   it.each(['no authority', 'another one, although that of all connections would do'])(
     'is not trusted with %s',
     async (which) => {

@@ -20,7 +20,6 @@ type TokenFormat = 'jwt' | 'opaque'
 export interface IdentityProvider extends CountingServer {
   readonly issuer: string
   readonly keysUrl: string
-  useKeys(keys: readonly JWK[]): void
   readonly introspectionUrl: string
   /** Issues an access token for a resource with client credentials; signed by default. */
   issueToken(resource: string, format?: TokenFormat): Promise<string>
@@ -32,21 +31,14 @@ export function makeProviderKey(kid: string): JWK {
 }
 
 export async function startIdentityProvider(keys: readonly JWK[]): Promise<IdentityProvider> {
-  let provider: InstanceType<ProviderModule['Provider']> | undefined
-  const server = await startServer((request, response) => provider?.callback()(request, response))
-  const issuer = server.url
   const formats = new Map<string, TokenFormat>()
-
-  function useKeys(published: readonly JWK[]): void {
-    provider = new Provider(issuer, configure(published, formats))
-  }
-
-  useKeys(keys)
+  const server = await startServer((request, response) => provider.callback()(request, response))
+  const issuer = server.url
+  const provider = new Provider(issuer, configure(keys, formats))
   return {
     ...server,
     issuer,
     keysUrl: `${issuer}/jwks`,
-    useKeys,
     introspectionUrl: `${issuer}/token/introspection`,
     async issueToken(resource, format = 'jwt') {
       formats.set(resource, format)

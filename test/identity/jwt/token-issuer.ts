@@ -97,11 +97,3 @@ export async function signToken(
     .setProtectedHeader({ alg: key.algorithm, kid: key.kid, ...header })
     .sign(key.privateKey)
 }
-
-/** Creates a token with any header and payload text; `sign` signs the signing input. */
-export function forgeToken(header: unknown, payload: string, sign: (input: string) => string): string {
-  const input = [JSON.stringify(header), payload]
-    .map((part) => Buffer.from(part).toString('base64url'))
-    .join('.')
-  return `${input}.${sign(input)}`
-}
