@@ -89,6 +89,13 @@ export interface CatalogClient {
     parts: Parts,
     ...errors: readonly ErrorName[]
   ) => Promise<void>
+  /** Requires one of these errors for this body. */
+  readonly rejects: (
+    operation: OperationName,
+    id: Identifier,
+    body: unknown,
+    ...errors: readonly ErrorName[]
+  ) => Promise<void>
 }
 
 const responseHeadersTimeoutMs = 60_000
@@ -135,18 +142,20 @@ export function connectTo(
     }
     return received
   }
+  const expectError: CatalogClient['expectError'] = async (name, id, parts, ...errors) => {
+    const { status, json } = await call(name, id, parts)
+    const expected = errors.map((error) => `${errorCodes[error].status} code ${errorCodes[error].code}`)
+    const found = `${status} code ${String(getMembers(json)['code'])}`
+    assert(expected.includes(found), `expected ${expected.join(' or ')}, found ${found}: ${show(json)}`)
+  }
   return {
     call,
+    expectError,
+    rejects: (name, id, body, ...errors) => expectError(name, id, { body }, ...errors),
     async ok(name, id, parts) {
       const { status, json } = await call(name, id, parts)
       assert(status < 400, `${name} was refused: ${status} ${JSON.stringify(json)}`)
       return getMembers(json)
-    },
-    async expectError(name, id, parts, ...errors) {
-      const { status, json } = await call(name, id, parts)
-      const expected = errors.map((error) => `${errorCodes[error].status} code ${errorCodes[error].code}`)
-      const found = `${status} code ${String(getMembers(json)['code'])}`
-      assert(expected.includes(found), `expected ${expected.join(' or ')}, found ${found}: ${show(json)}`)
     },
   }
 }

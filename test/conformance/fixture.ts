@@ -5,6 +5,7 @@ import {
   connectTo,
   type CatalogClient,
   type ConformanceTarget,
+  type Parts,
   type ReportForm,
   type RunFindings,
 } from './catalog-client.ts'
@@ -85,6 +86,13 @@ export function createFixture(site: Site, target: ConformanceTarget, report: Rep
   return { ...client, ...site, table, namespace, tableFiles }
 }
 
+/** Creates a namespace with the namespaces `b`, `a` and `C`. */
+export async function createFamily({ ok, namespace }: Fixture): Promise<Identifier> {
+  const id = await namespace()
+  for (const name of ['b', 'a', 'C']) await ok('CreateNamespace', [...id, name], { body: {} })
+  return id
+}
+
 /** Removes the namespace of a run with its content, and nothing else. */
 export const removeFixture = (fixture: Fixture): Promise<void> =>
   removeNamespace(fixture, fixture.runNamespace)
@@ -118,13 +126,23 @@ async function readNames(
   member: string,
   id: Identifier,
 ): Promise<string[]> {
-  const names: string[] = []
+  return (await readPages<string>(client, operation, member, { id })).flat()
+}
+
+/** Reads all pages of a listing with these parts of a request, such as `limit`. */
+export async function readPages<Item>(
+  { ok }: CatalogClient,
+  operation: OperationName,
+  member: string,
+  { id, query, ...parts }: Parts & { readonly id: Identifier },
+): Promise<Item[][]> {
+  const pages: Item[][] = []
   let token: unknown
   do {
-    const query = typeof token === 'string' ? { page_token: token } : {}
-    const page = await client.ok(operation, id, { query })
-    names.push(...(page[member] as string[]))
+    const from = typeof token === 'string' ? { page_token: token } : {}
+    const page = await ok(operation, id, { ...parts, query: { ...query, ...from } })
+    pages.push(page[member] as Item[])
     token = page['page_token']
   } while (typeof token === 'string' && token !== '')
-  return names
+  return pages
 }

@@ -32,19 +32,14 @@ export const batchCases = cases({
           { id: other, ...late },
         ],
       }
-      await fixture.expectError('BatchCreateTableVersions', [], { body }, 'ConcurrentModification')
+      await fixture.rejects('BatchCreateTableVersions', [], body, 'ConcurrentModification')
       equal((await fixture.call('CountTableRows', one, { body: {} })).json, 3)
     },
-    'rejects missing and unnamed tables': async ({ expectError, runNamespace }) => {
+    'rejects missing and unnamed tables': async ({ rejects, runNamespace }) => {
       const absent = { entries: [{ id: [...runNamespace, 'absent'], ...missingManifest }] }
-      await expectError('BatchCreateTableVersions', [], { body: absent }, 'TableNotFound')
-      await expectError(
-        'BatchCreateTableVersions',
-        [],
-        { body: { entries: [missingManifest] } },
-        'InvalidInput',
-      )
-      await expectError('BatchCreateTableVersions', [], { body: { entries: [] } }, 'InvalidInput')
+      await rejects('BatchCreateTableVersions', [], absent, 'TableNotFound')
+      await rejects('BatchCreateTableVersions', [], { entries: [missingManifest] }, 'InvalidInput')
+      await rejects('BatchCreateTableVersions', [], { entries: [] }, 'InvalidInput')
     },
   },
   BatchCommitTables: {
@@ -64,19 +59,19 @@ export const batchCases = cases({
       await fixture.ok('TableExists', unusedId)
       await fixture.expectError('TableExists', old, {}, 'TableNotFound')
     },
-    'rejects all changes if one is invalid': async ({ expectError, unusedId, sampleTable }) => {
+    'rejects all changes if one is invalid': async ({ expectError, rejects, unusedId, sampleTable }) => {
       const id = unusedId()
       const body = { operations: [{ declare_table: { id } }, { declare_table: { id: sampleTable } }] }
-      await expectError('BatchCommitTables', [], { body }, 'TableAlreadyExists')
+      await rejects('BatchCommitTables', [], body, 'TableAlreadyExists')
       await expectError('TableExists', id, {}, 'TableNotFound')
     },
-    'rejects a change of no kind, of two kinds, and of no object': async ({ expectError, unusedId }) => {
+    'rejects a change of no kind, of two kinds, and of no object': async ({ rejects, unusedId }) => {
       const id = unusedId()
       const wrong = [{}, { declare_table: { id }, deregister_table: { id } }, { declare_table: {} }]
       for (const operation of wrong) {
-        await expectError('BatchCommitTables', [], { body: { operations: [operation] } }, 'InvalidInput')
+        await rejects('BatchCommitTables', [], { operations: [operation] }, 'InvalidInput')
       }
-      await expectError('BatchCommitTables', [], { body: { operations: [] } }, 'InvalidInput')
+      await rejects('BatchCommitTables', [], { operations: [] }, 'InvalidInput')
     },
   },
 })

@@ -26,21 +26,15 @@ export const columnCases = cases({
       deepEqual(await namesOf(fixture, id), ['id', 'name', 'embedding', 'twice'])
       equal((await fixture.call('CountTableRows', id, { body: { predicate: 'twice = 4' } })).json, 1)
     },
-    'rejects an existing name and an invalid expression': async ({ expectError, sampleTable }) => {
+    'rejects an existing name and an invalid expression': async ({ rejects, sampleTable }) => {
       for (const column of [
         { name: 'id', expression: '1' },
         { name: 'x', expression: 'not SQL (' },
       ]) {
         const body = { new_columns: [column] }
-        await expectError(
-          'AlterTableAddColumns',
-          sampleTable,
-          { body },
-          'InvalidInput',
-          'TableSchemaValidationError',
-        )
+        await rejects('AlterTableAddColumns', sampleTable, body, 'InvalidInput', 'TableSchemaValidationError')
       }
-      await expectError('AlterTableAddColumns', sampleTable, { body: { new_columns: [] } }, 'InvalidInput')
+      await rejects('AlterTableAddColumns', sampleTable, { new_columns: [] }, 'InvalidInput')
     },
   },
   AlterTableAlterColumns: {
@@ -59,20 +53,14 @@ export const columnCases = cases({
         equal((await fieldsOf(fixture, id))[0]?.type.type, 'int64')
       }
     },
-    'rejects invalid alterations': async ({ expectError, sampleTable }) => {
+    'rejects invalid alterations': async ({ rejects, sampleTable }) => {
       const absent = { alterations: [{ path: 'nothing', nullable: true }] }
-      await expectError(
-        'AlterTableAlterColumns',
-        sampleTable,
-        { body: absent },
-        'TableColumnNotFound',
-        'InvalidInput',
-      )
+      await rejects('AlterTableAlterColumns', sampleTable, absent, 'TableColumnNotFound', 'InvalidInput')
       const taken = { alterations: [{ path: 'name', rename: 'id' }] }
-      await expectError(
+      await rejects(
         'AlterTableAlterColumns',
         sampleTable,
-        { body: taken },
+        taken,
         'InvalidInput',
         'TableSchemaValidationError',
       )
@@ -84,15 +72,15 @@ export const columnCases = cases({
       await fixture.ok('AlterTableDropColumns', id, { body: { columns: ['name'] } })
       deepEqual(await namesOf(fixture, id), ['id', 'embedding'])
     },
-    'rejects dropping a missing column': async ({ expectError, sampleTable }) => {
-      await expectError(
+    'rejects dropping a missing column': async ({ rejects, sampleTable }) => {
+      await rejects(
         'AlterTableDropColumns',
         sampleTable,
-        { body: { columns: ['nothing'] } },
+        { columns: ['nothing'] },
         'TableColumnNotFound',
         'InvalidInput',
       )
-      await expectError('AlterTableDropColumns', sampleTable, { body: { columns: [] } }, 'InvalidInput')
+      await rejects('AlterTableDropColumns', sampleTable, { columns: [] }, 'InvalidInput')
     },
   },
   UpdateFieldMetadata: {
@@ -106,11 +94,11 @@ export const columnCases = cases({
       deepEqual((await update({ a: null, c: '3' }))['id'], { b: '2', c: '3' })
       deepEqual((await update({ d: '4' }, true))['id'], { d: '4' })
     },
-    'rejects a path to a missing field': ({ expectError, sampleTable }) =>
-      expectError(
+    'rejects a path to a missing field': ({ rejects, sampleTable }) =>
+      rejects(
         'UpdateFieldMetadata',
         sampleTable,
-        { body: { updates: [{ path: 'nothing', metadata: { a: '1' } }] } },
+        { updates: [{ path: 'nothing', metadata: { a: '1' } }] },
         'TableColumnNotFound',
         'InvalidInput',
       ),
@@ -124,8 +112,8 @@ export const columnCases = cases({
       const { metadata } = described['schema'] as { metadata?: Record<string, string> }
       equal(metadata?.['owner'], 'ann')
     },
-    'rejects values that are not strings': ({ expectError, sampleTable }) =>
-      expectError('UpdateTableSchemaMetadata', sampleTable, { body: { a: 1 } }, 'InvalidInput'),
+    'rejects values that are not strings': ({ rejects, sampleTable }) =>
+      rejects('UpdateTableSchemaMetadata', sampleTable, { a: 1 }, 'InvalidInput'),
   },
   GetTableStats: {
     'counts rows and fragments': async ({ ok, table }) => {

@@ -136,7 +136,7 @@ function bodyAndRouteChecks(operation: BuiltInOperation): Record<string, Check> 
     },
     ...(routeMembers.includes('index_name') && {
       'rejects an index name in the body that differs from the route': (fixture) =>
-        fixture.expectError(name, fixture.sampleTable, { body: { index_name: 'other' } }, 'InvalidInput'),
+        fixture.rejects(name, fixture.sampleTable, { index_name: 'other' }, 'InvalidInput'),
     }),
   }
 }
@@ -148,13 +148,13 @@ function bodyChecks(operation: BuiltInOperation): Record<string, Check> {
   return {
     'rejects a body that is not a JSON object': async (fixture) => {
       for (const text of ['[]', '7', '"x"', '{', '{} {}', 'true']) {
-        await fixture.expectError(name, presentFor(fixture, operation), { body: text }, 'InvalidInput')
+        await fixture.rejects(name, presentFor(fixture, operation), text, 'InvalidInput')
       }
     },
     ...(body === 'map' && {
       'rejects a request without the body that holds its data': async (fixture) => {
         for (const text of [undefined, '', 'null']) {
-          await fixture.expectError(name, presentFor(fixture, operation), { body: text }, 'InvalidInput')
+          await fixture.rejects(name, presentFor(fixture, operation), text, 'InvalidInput')
         }
       },
     }),
@@ -162,7 +162,7 @@ function bodyChecks(operation: BuiltInOperation): Record<string, Check> {
       'rejects a member of another type': async (fixture) => {
         for (const [member, type] of memberTypes(name)) {
           const wrong = { ...sample, [member]: type === 'integer' || type === 'number' ? 'x' : 7 }
-          await fixture.expectError(name, presentFor(fixture, operation), { body: wrong }, 'InvalidInput')
+          await fixture.rejects(name, presentFor(fixture, operation), wrong, 'InvalidInput')
         }
       },
     }),
@@ -180,7 +180,7 @@ function bodyChecks(operation: BuiltInOperation): Record<string, Check> {
           [undefined, null, true].map((value) => ({ ...sample, [member]: value })),
         )
         for (const body of [undefined, '', 'null', '{}', ...wrong]) {
-          await fixture.expectError(name, presentFor(fixture, operation), { body }, 'InvalidInput')
+          await fixture.rejects(name, presentFor(fixture, operation), body, 'InvalidInput')
         }
       },
     }),

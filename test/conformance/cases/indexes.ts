@@ -37,7 +37,7 @@ export const indexCases = cases({
     'rejects the name of an index of another column': async (fixture) => {
       const id = await indexed(fixture)
       const body = { column: 'name', index_type: 'BTREE', name: 'by_id' }
-      await fixture.expectError('CreateTableIndex', id, { body }, 'TableIndexAlreadyExists')
+      await fixture.rejects('CreateTableIndex', id, body, 'TableIndexAlreadyExists')
     },
     'rejects unknown types and columns': async ({ expectError, sampleTable }) => {
       await expectError('CreateTableIndex', sampleTable, index('id', 'MAGIC'), 'InvalidInput')
@@ -51,13 +51,13 @@ export const indexCases = cases({
     },
   },
   CreateTableScalarIndex: {
-    'accepts scalar types only': async ({ ok, expectError, table }) => {
+    'accepts scalar types only': async ({ ok, rejects, table }) => {
       const id = await table(3)
       for (const index_type of ['btree', 'SCALAR', 'bitmap']) {
         await ok('CreateTableScalarIndex', id, { body: { column: 'id', index_type, name: index_type } })
       }
       const body = { column: 'embedding', index_type: 'IVF_PQ' }
-      await expectError('CreateTableScalarIndex', id, { body }, 'InvalidInput')
+      await rejects('CreateTableScalarIndex', id, body, 'InvalidInput')
     },
   },
   ListTableIndices: {

@@ -45,13 +45,7 @@ export const jobCases = cases({
         { column: 'double', where: 'absent = 1' },
         { column: 'double', where: 'true) OR (true' },
       ]) {
-        await fixture.expectError(
-          'AlterTableBackfillColumns',
-          id,
-          { body },
-          'InvalidInput',
-          'TableColumnNotFound',
-        )
+        await fixture.rejects('AlterTableBackfillColumns', id, body, 'InvalidInput', 'TableColumnNotFound')
       }
     },
   },
@@ -71,8 +65,8 @@ export const jobCases = cases({
       const { job_id, job_state } = await fixture.ok('DescribeJob', [], { body: { job_id: started } })
       deepEqual([job_id, job_state], [started, 'DONE'])
     },
-    'rejects an unknown job': ({ expectError }) =>
-      expectError('DescribeJob', [], { body: { job_id: 'absent' } }, 'TransactionNotFound'),
+    'rejects an unknown job': ({ rejects }) =>
+      rejects('DescribeJob', [], { job_id: 'absent' }, 'TransactionNotFound'),
   },
   CancelJob: {
     'accepts a job that has ended, and does not change it': async (fixture) => {
@@ -81,8 +75,8 @@ export const jobCases = cases({
       await fixture.ok('CancelJob', [], { body: { job_id } })
       equal(await waitForJob(fixture, job_id), 'DONE')
     },
-    'rejects an unknown job': ({ expectError }) =>
-      expectError('CancelJob', [], { body: { job_id: 'absent' } }, 'TransactionNotFound'),
+    'rejects an unknown job': ({ rejects }) =>
+      rejects('CancelJob', [], { job_id: 'absent' }, 'TransactionNotFound'),
   },
   QueryJobEvents: {
     'returns the events of a job as an Arrow stream': async (fixture) => {
@@ -92,7 +86,7 @@ export const jobCases = cases({
       equal(status, 200)
       assert(tableFromIPC(bytes).numRows > 0, 'a job that has ended has events')
     },
-    'rejects an unknown job': ({ expectError }) =>
-      expectError('QueryJobEvents', [], { body: { job_id: 'absent' } }, 'TransactionNotFound'),
+    'rejects an unknown job': ({ rejects }) =>
+      rejects('QueryJobEvents', [], { job_id: 'absent' }, 'TransactionNotFound'),
   },
 })

@@ -1,12 +1,6 @@
 import { deepEqual, equal, ok as assert } from 'node:assert/strict'
 import { rows } from '../sample-rows.ts'
-import { cases, type Fixture } from '../fixture.ts'
-
-async function family({ ok, namespace }: Fixture) {
-  const id = await namespace()
-  for (const name of ['b', 'a', 'C']) await ok('CreateNamespace', [...id, name], { body: {} })
-  return id
-}
+import { cases, createFamily as family, readPages } from '../fixture.ts'
 
 export const listingCases = cases({
   ListNamespaces: {
@@ -18,17 +12,10 @@ export const listingCases = cases({
     'lists every name once, in pages of any size': async (fixture) => {
       const id = await family(fixture)
       for (const limit of [1, 2, 3, 4]) {
-        const names: unknown[] = []
-        let token: unknown = ''
-        do {
-          const query = { limit: String(limit), page_token: String(token) }
-          const page = await fixture.ok('ListNamespaces', id, { query })
-          const found = page['namespaces'] as string[]
-          assert(found.length <= limit)
-          names.push(...found)
-          token = page['page_token'] ?? ''
-        } while (token !== '')
-        deepEqual(names, ['C', 'a', 'b'])
+        const query = { limit: String(limit) }
+        const pages = await readPages(fixture, 'ListNamespaces', 'namespaces', { id, query })
+        assert(pages.every(({ length }) => length <= limit))
+        deepEqual(pages.flat(), ['C', 'a', 'b'])
       }
     },
     'ignores an empty limit and token, and rejects an invalid limit': async (fixture) => {
@@ -44,18 +31,12 @@ export const listingCases = cases({
     },
   },
   ListTables: {
-    'lists names without namespaces in byte order, in pages of any size': async ({ ok, namespace }) => {
-      const id = await namespace()
-      for (const name of ['b', 'a', 'C']) await ok('DeclareTable', [...id, name], { body: {} })
+    'lists names without namespaces in byte order, in pages of any size': async (fixture) => {
+      const id = await fixture.namespace()
+      for (const name of ['b', 'a', 'C']) await fixture.ok('DeclareTable', [...id, name], { body: {} })
       for (const limit of ['', '1', '2', '3']) {
-        const names: unknown[] = []
-        let token: unknown = ''
-        do {
-          const page = await ok('ListTables', id, { query: { limit, page_token: String(token) } })
-          names.push(...(page['tables'] as string[]))
-          token = page['page_token'] ?? ''
-        } while (token !== '')
-        deepEqual(names, ['C', 'a', 'b'])
+        const pages = await readPages(fixture, 'ListTables', 'tables', { id, query: { limit } })
+        deepEqual(pages.flat(), ['C', 'a', 'b'])
       }
     },
     'can exclude declared tables': async ({ ok, namespace }) => {
@@ -68,22 +49,11 @@ export const listingCases = cases({
     },
   },
   ListAllTables: {
-    'lists full ids with the delimiter of the request, once each over all pages': async ({
-      ok,
-      sampleTable,
-    }) => {
+    'lists full ids with the delimiter of the request, once each over all pages': async (fixture) => {
       for (const delimiter of [undefined, '.', '::']) {
-        const found: string[] = []
-        let token: unknown = ''
-        do {
-          const page = await ok('ListAllTables', [], {
-            query: { limit: '7', page_token: String(token) },
-            ...(delimiter !== undefined && { delimiter }),
-          })
-          found.push(...(page['tables'] as string[]))
-          token = page['page_token'] ?? ''
-        } while (token !== '')
-        equal(found.filter((id) => id === sampleTable.join(delimiter ?? '$')).length, 1)
+        const parts = { id: [], query: { limit: '7' }, ...(delimiter !== undefined && { delimiter }) }
+        const found = (await readPages<string>(fixture, 'ListAllTables', 'tables', parts)).flat()
+        equal(found.filter((id) => id === fixture.sampleTable.join(delimiter ?? '$')).length, 1)
         equal(new Set(found).size, found.length)
       }
     },

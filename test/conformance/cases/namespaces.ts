@@ -1,13 +1,7 @@
 import { deepEqual, equal } from 'node:assert/strict'
-import { cases, type Fixture } from '../fixture.ts'
+import { cases, createFamily as family } from '../fixture.ts'
 
 const owned = { owner: 'ann' }
-
-async function family({ ok, namespace }: Fixture) {
-  const id = await namespace()
-  for (const name of ['b', 'a', 'C']) await ok('CreateNamespace', [...id, name], { body: {} })
-  return id
-}
 
 export const namespaceCases = cases({
   CreateNamespace: {
@@ -16,10 +10,10 @@ export const namespaceCases = cases({
       deepEqual((await ok('CreateNamespace', id, { body: { properties: owned } }))['properties'], owned)
       deepEqual((await ok('DescribeNamespace', id))['properties'], owned)
     },
-    'rejects an existing name, in every spelling of the mode Create': async ({ expectError, namespace }) => {
+    'rejects an existing name, in every spelling of the mode Create': async ({ rejects, namespace }) => {
       const id = await namespace()
       for (const mode of [undefined, null, 'Create', 'create', 'CREATE', '"Create"']) {
-        await expectError('CreateNamespace', id, { body: { mode } }, 'NamespaceAlreadyExists')
+        await rejects('CreateNamespace', id, { mode }, 'NamespaceAlreadyExists')
       }
     },
     'leaves an existing namespace unchanged with the mode ExistOk': async ({ ok, unusedId }) => {
@@ -35,14 +29,14 @@ export const namespaceCases = cases({
       await ok('CreateNamespace', id, { body: { mode: 'overwrite', properties: owned } })
       deepEqual((await ok('DescribeNamespace', id))['properties'], owned)
     },
-    'rejects an unknown mode, and properties that are not strings': async ({ expectError, unusedId }) => {
-      await expectError('CreateNamespace', unusedId(), { body: { mode: 'Sometimes' } }, 'InvalidInput')
-      await expectError('CreateNamespace', unusedId(), { body: { properties: { a: 1 } } }, 'InvalidInput')
+    'rejects an unknown mode, and properties that are not strings': async ({ rejects, unusedId }) => {
+      await rejects('CreateNamespace', unusedId(), { mode: 'Sometimes' }, 'InvalidInput')
+      await rejects('CreateNamespace', unusedId(), { properties: { a: 1 } }, 'InvalidInput')
     },
-    'rejects creating the root': ({ expectError }) =>
-      expectError('CreateNamespace', [], { body: {} }, 'NamespaceAlreadyExists'),
-    'rejects the name of a table': ({ expectError, sampleTable }) =>
-      expectError('CreateNamespace', sampleTable, { body: {} }, 'NamespaceAlreadyExists'),
+    'rejects creating the root': ({ rejects }) =>
+      rejects('CreateNamespace', [], {}, 'NamespaceAlreadyExists'),
+    'rejects the name of a table': ({ rejects, sampleTable }) =>
+      rejects('CreateNamespace', sampleTable, {}, 'NamespaceAlreadyExists'),
   },
   DescribeNamespace: {
     'describes the root': async ({ ok }) => {
@@ -66,7 +60,7 @@ export const namespaceCases = cases({
     'does not drop a namespace that is not empty': async (fixture) => {
       const id = await family(fixture)
       for (const behavior of [undefined, null, 'Restrict', 'restrict', '"Restrict"']) {
-        await fixture.expectError('DropNamespace', id, { body: { behavior } }, 'NamespaceNotEmpty')
+        await fixture.rejects('DropNamespace', id, { behavior }, 'NamespaceNotEmpty')
       }
       await fixture.ok('NamespaceExists', [...id, 'a'])
     },
@@ -75,15 +69,15 @@ export const namespaceCases = cases({
       await fixture.ok('DropNamespace', id, { body: { behavior: 'cascade' } })
       await fixture.expectError('NamespaceExists', [...id, 'a'], {}, 'NamespaceNotFound')
     },
-    'accepts a missing namespace with the mode Skip': async ({ ok, expectError, unusedId }) => {
+    'accepts a missing namespace with the mode Skip': async ({ ok, rejects, unusedId }) => {
       const id = unusedId()
       for (const mode of ['Skip', 'skip', '"Skip"']) await ok('DropNamespace', id, { body: { mode } })
-      await expectError('DropNamespace', id, { body: { mode: 'Fail' } }, 'NamespaceNotFound')
+      await rejects('DropNamespace', id, { mode: 'Fail' }, 'NamespaceNotFound')
     },
-    'rejects unknown modes and behaviors, and the root': async ({ expectError, runNamespace }) => {
-      await expectError('DropNamespace', runNamespace, { body: { mode: 'Maybe' } }, 'InvalidInput')
-      await expectError('DropNamespace', runNamespace, { body: { behavior: 'Some' } }, 'InvalidInput')
-      await expectError('DropNamespace', [], { body: {} }, 'InvalidInput')
+    'rejects unknown modes and behaviors, and the root': async ({ rejects, runNamespace }) => {
+      await rejects('DropNamespace', runNamespace, { mode: 'Maybe' }, 'InvalidInput')
+      await rejects('DropNamespace', runNamespace, { behavior: 'Some' }, 'InvalidInput')
+      await rejects('DropNamespace', [], {}, 'InvalidInput')
     },
   },
 })

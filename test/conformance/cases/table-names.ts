@@ -27,17 +27,12 @@ export const tableNameCases = cases({
       equal((await fixture.call('CountTableRows', [...target, 'moved'], { body: {} })).json, 3)
     },
     'rejects an existing name and a missing namespace': async (fixture) => {
-      const { expectError, sampleTable, runNamespace } = fixture
+      const { rejects, sampleTable, runNamespace } = fixture
       const id = await fixture.table()
-      await expectError(
-        'RenameTable',
-        id,
-        { body: { new_table_name: sampleTable.at(-1) } },
-        'TableAlreadyExists',
-      )
+      await rejects('RenameTable', id, { new_table_name: sampleTable.at(-1) }, 'TableAlreadyExists')
       const body = { new_table_name: 'x', new_namespace_id: [...runNamespace, 'absent'] }
-      await expectError('RenameTable', id, { body }, 'NamespaceNotFound')
-      await expectError('RenameTable', id, { body: { new_table_name: '' } }, 'InvalidInput')
+      await rejects('RenameTable', id, body, 'NamespaceNotFound')
+      await rejects('RenameTable', id, { new_table_name: '' }, 'InvalidInput')
     },
   },
   RegisterTable: {
@@ -49,32 +44,21 @@ export const tableNameCases = cases({
       await ok('RegisterTable', id, { body: { location: String(location).split('/').at(-1) } })
       equal((await call('CountTableRows', id)).json, 3)
     },
-    'rejects a location outside of the catalog': async ({ expectError, unusedId }) => {
+    'rejects a location outside of the catalog': async ({ rejects, unusedId }) => {
       for (const location of ['../x.lance', '/etc', 's3://bucket/x.lance', 'a/../../x.lance', '']) {
-        await expectError(
-          'RegisterTable',
-          unusedId(),
-          { body: { location } },
-          'InvalidInput',
-          'PermissionDenied',
-        )
+        await rejects('RegisterTable', unusedId(), { location }, 'InvalidInput', 'PermissionDenied')
       }
     },
-    'rejects an unknown mode': ({ expectError, unusedId }) =>
-      expectError(
-        'RegisterTable',
-        unusedId(),
-        { body: { location: 'x.lance', mode: 'ExistOk' } },
-        'InvalidInput',
-      ),
+    'rejects an unknown mode': ({ rejects, unusedId }) =>
+      rejects('RegisterTable', unusedId(), { location: 'x.lance', mode: 'ExistOk' }, 'InvalidInput'),
   },
   DeregisterTable: {
-    'removes the name': async ({ ok, expectError, table }) => {
+    'removes the name': async ({ ok, expectError, rejects, table }) => {
       const id = await table()
       const response = await ok('DeregisterTable', id, { body: {} })
       notEqual(response['location'], undefined)
       await expectError('TableExists', id, {}, 'TableNotFound')
-      await expectError('DeregisterTable', id, { body: {} }, 'TableNotFound')
+      await rejects('DeregisterTable', id, {}, 'TableNotFound')
     },
   },
 })

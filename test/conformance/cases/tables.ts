@@ -27,14 +27,18 @@ export const tableCases = cases({
       await fixture.ok('CreateTable', id, { body: noRows() })
       equal(await countOf(fixture, id), 0)
     },
-    'rejects a body that is not an Arrow stream, and creates nothing': async ({ expectError, unusedId }) => {
+    'rejects a body that is not an Arrow stream, and creates nothing': async ({
+      expectError,
+      rejects,
+      unusedId,
+    }) => {
       const id = unusedId()
       for (const body of [new Uint8Array(), new TextEncoder().encode('no Arrow'), rows(2).subarray(0, 200)]) {
-        await expectError('CreateTable', id, { body }, 'InvalidInput', 'TableSchemaValidationError')
+        await rejects('CreateTable', id, body, 'InvalidInput', 'TableSchemaValidationError')
       }
       await expectError('TableExists', id, {}, 'TableNotFound')
     },
-    'rejects an existing name': async ({ expectError, sampleTable, runNamespace, namespace }) => {
+    'rejects an existing name': async ({ expectError, rejects, sampleTable, runNamespace, namespace }) => {
       for (const mode of ['create', 'Create', 'CREATE', '"Create"']) {
         await expectError(
           'CreateTable',
@@ -43,8 +47,8 @@ export const tableCases = cases({
           'TableAlreadyExists',
         )
       }
-      await expectError('CreateTable', await namespace(), { body: rows(1) }, 'TableAlreadyExists')
-      await expectError('CreateTable', runNamespace, { body: rows(1) }, 'TableAlreadyExists')
+      await rejects('CreateTable', await namespace(), rows(1), 'TableAlreadyExists')
+      await rejects('CreateTable', runNamespace, rows(1), 'TableAlreadyExists')
     },
     'leaves an existing table unchanged with the mode ExistOk, and returns its version': async (fixture) => {
       const id = await fixture.table(3)
@@ -79,7 +83,7 @@ export const tableCases = cases({
     },
   },
   DeclareTable: {
-    'reserves the name without data': async ({ ok, expectError, unusedId }) => {
+    'reserves the name without data': async ({ ok, rejects, unusedId }) => {
       const id = unusedId()
       const declared = await ok('DeclareTable', id, { body: { properties: owned } })
       assert((declared['location'] as string).length > 0)
@@ -90,7 +94,7 @@ export const tableCases = cases({
         [described['is_only_declared'], described['version'], described['schema'], described['properties']],
         [true, undefined, undefined, owned],
       )
-      await expectError('DeclareTable', id, { body: {} }, 'TableAlreadyExists')
+      await rejects('DeclareTable', id, {}, 'TableAlreadyExists')
     },
     'adds data with the first insert': async (fixture) => {
       const id = fixture.unusedId()
@@ -100,9 +104,9 @@ export const tableCases = cases({
       const described = await fixture.ok('DescribeTable', id, { body: { check_declared: true } })
       equal(described['is_only_declared'], false)
     },
-    'rejects a location that the catalog would not choose': async ({ expectError, unusedId }) => {
+    'rejects a location that the catalog would not choose': async ({ rejects, unusedId }) => {
       for (const location of ['s3://bucket/x.lance', '../x.lance', '/etc/x.lance']) {
-        await expectError('DeclareTable', unusedId(), { body: { location } }, 'InvalidInput')
+        await rejects('DeclareTable', unusedId(), { location }, 'InvalidInput')
       }
     },
   },
@@ -139,21 +143,21 @@ export const tableCases = cases({
         { body: { check_declared: true }, query: { check_declared: 'false' } },
         'InvalidInput',
       ),
-    'describes an old version': async ({ ok, expectError, table }) => {
+    'describes an old version': async ({ ok, rejects, table }) => {
       const id = await table()
       await ok('AlterTableAddColumns', id, { body: { new_columns: [{ name: 'two', expression: 'id + 2' }] } })
       const described = await ok('DescribeTable', id, { body: { version: 1, load_detailed_metadata: true } })
       deepEqual([described['version'], (described['schema'] as { fields: [] }).fields.length], [1, 3])
-      await expectError('DescribeTable', id, { body: { version: 99 } }, 'TableVersionNotFound')
+      await rejects('DescribeTable', id, { version: 99 }, 'TableVersionNotFound')
     },
-    'describes a tag and a branch': async ({ ok, expectError, table }) => {
+    'describes a tag and a branch': async ({ ok, rejects, table }) => {
       const id = await table()
       await ok('CreateTableTag', id, { body: { tag: 'first', version: 1 } })
       await ok('InsertIntoTable', id, { body: rows(1) })
       const tagged = await ok('DescribeTable', id, { body: { tag: 'first', load_detailed_metadata: true } })
       equal(tagged['version'], 1)
-      await expectError('DescribeTable', id, { body: { tag: 'absent' } }, 'TableTagNotFound')
-      await expectError('DescribeTable', id, { body: { branch: 'absent' } }, 'TableBranchNotFound')
+      await rejects('DescribeTable', id, { tag: 'absent' }, 'TableTagNotFound')
+      await rejects('DescribeTable', id, { branch: 'absent' }, 'TableBranchNotFound')
     },
   },
   TableExists: {
@@ -161,9 +165,9 @@ export const tableCases = cases({
       await ok('TableExists', sampleTable)
       await ok('TableExists', sampleTable, { body: { version: 1 } })
     },
-    'rejects a namespace and a missing version': async ({ expectError, sampleTable, namespace }) => {
+    'rejects a namespace and a missing version': async ({ expectError, rejects, sampleTable, namespace }) => {
       await expectError('TableExists', await namespace(), {}, 'TableNotFound')
-      await expectError('TableExists', sampleTable, { body: { version: 99 } }, 'TableVersionNotFound')
+      await rejects('TableExists', sampleTable, { version: 99 }, 'TableVersionNotFound')
     },
   },
 })

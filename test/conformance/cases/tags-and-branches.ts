@@ -53,8 +53,8 @@ export const tagAndBranchCases = cases({
       const id = await tagged(fixture)
       equal((await fixture.ok('GetTableTagVersion', id, { body: { tag: 'first' } }))['version'], 1)
     },
-    'rejects a missing tag': ({ expectError, sampleTable }) =>
-      expectError('GetTableTagVersion', sampleTable, { body: { tag: 'absent' } }, 'TableTagNotFound'),
+    'rejects a missing tag': ({ rejects, sampleTable }) =>
+      rejects('GetTableTagVersion', sampleTable, { tag: 'absent' }, 'TableTagNotFound'),
   },
   UpdateTableTag: {
     'moves the tag to another version': async (fixture) => {
@@ -66,19 +66,14 @@ export const tagAndBranchCases = cases({
       const id = await tagged(fixture)
       const absent = { body: { tag: 'absent', version: 1 } }
       await fixture.expectError('UpdateTableTag', id, absent, 'TableTagNotFound')
-      await fixture.expectError(
-        'UpdateTableTag',
-        id,
-        { body: { tag: 'first', version: 99 } },
-        'TableVersionNotFound',
-      )
+      await fixture.rejects('UpdateTableTag', id, { tag: 'first', version: 99 }, 'TableVersionNotFound')
     },
   },
   DeleteTableTag: {
     'deletes it': async (fixture) => {
       const id = await tagged(fixture)
       await fixture.ok('DeleteTableTag', id, { body: { tag: 'first' } })
-      await fixture.expectError('DeleteTableTag', id, { body: { tag: 'first' } }, 'TableTagNotFound')
+      await fixture.rejects('DeleteTableTag', id, { tag: 'first' }, 'TableTagNotFound')
     },
   },
   CreateTableBranch: {
@@ -90,14 +85,9 @@ export const tagAndBranchCases = cases({
     },
     'rejects an existing name and an invalid name': async (fixture) => {
       const id = await branched(fixture)
-      await fixture.expectError(
-        'CreateTableBranch',
-        id,
-        { body: { name: 'draft' } },
-        'TableBranchAlreadyExists',
-      )
+      await fixture.rejects('CreateTableBranch', id, { name: 'draft' }, 'TableBranchAlreadyExists')
       for (const name of [...badNames, 'main', '/a', 'a//b']) {
-        await fixture.expectError('CreateTableBranch', id, { body: { name } }, 'InvalidInput')
+        await fixture.rejects('CreateTableBranch', id, { name }, 'InvalidInput')
       }
     },
     'rejects a missing source branch and a missing version': async ({ expectError, sampleTable }) => {
@@ -125,9 +115,9 @@ export const tagAndBranchCases = cases({
     'deletes it': async (fixture) => {
       const id = await branched(fixture)
       await fixture.ok('DeleteTableBranch', id, { body: { name: 'draft' } })
-      await fixture.expectError('DeleteTableBranch', id, { body: { name: 'draft' } }, 'TableBranchNotFound')
+      await fixture.rejects('DeleteTableBranch', id, { name: 'draft' }, 'TableBranchNotFound')
     },
-    'rejects deleting main': ({ expectError, sampleTable }) =>
-      expectError('DeleteTableBranch', sampleTable, { body: { name: 'main' } }, 'InvalidInput'),
+    'rejects deleting main': ({ rejects, sampleTable }) =>
+      rejects('DeleteTableBranch', sampleTable, { name: 'main' }, 'InvalidInput'),
   },
 })

@@ -8,8 +8,8 @@ export const transactionCases = cases({
       const { status } = await ok('DescribeTransaction', [...(await table()), '1'], { body: {} })
       match(String(status), /^succeeded$/i)
     },
-    'rejects a missing transaction': async ({ expectError, sampleTable }) => {
-      await expectError('DescribeTransaction', [...sampleTable, '99'], { body: {} }, 'TransactionNotFound')
+    'rejects a missing transaction': async ({ rejects, sampleTable }) => {
+      await rejects('DescribeTransaction', [...sampleTable, '99'], {}, 'TransactionNotFound')
     },
   },
 })

@@ -1,7 +1,7 @@
 import { deepEqual, equal, match, ok as assert } from 'node:assert/strict'
 import { rows } from '../sample-rows.ts'
 import { stageVersions } from '../staged-versions.ts'
-import { cases, type Fixture } from '../fixture.ts'
+import { cases, readPages, type Fixture } from '../fixture.ts'
 
 interface Version {
   readonly version: number
@@ -17,6 +17,10 @@ async function tableOfVersions(fixture: Fixture): Promise<readonly string[]> {
 
 async function numbersOf({ ok }: Fixture, id: readonly string[], query = {}): Promise<number[]> {
   const { versions } = await ok('ListTableVersions', id, { query: { descending: 'true', ...query } })
+  return numbersIn(versions)
+}
+
+function numbersIn(versions: unknown): number[] {
   return (versions as Version[]).map(({ version }) => version)
 }
 
@@ -25,10 +29,7 @@ export const versionCases = cases({
     'lists versions newest first if requested, with manifest keys': async (fixture) => {
       const id = await tableOfVersions(fixture)
       const { versions } = await fixture.ok('ListTableVersions', id, { query: { descending: 'true' } })
-      deepEqual(
-        (versions as Version[]).map(({ version }) => version),
-        [4, 3, 2, 1],
-      )
+      deepEqual(numbersIn(versions), [4, 3, 2, 1])
       for (const { manifest_path: path } of versions as Version[]) match(path, /^[^/:]+\/[^:]*\.manifest$/)
     },
     'returns only the newest version, as clients request it': async (fixture) => {
@@ -36,27 +37,15 @@ export const versionCases = cases({
       const query = { limit: '1', descending: 'true' }
       for (const parts of [{ body: 'null' }, { body: undefined }, { method: 'GET' }]) {
         const { versions } = await fixture.ok('ListTableVersions', id, { query, ...parts })
-        deepEqual(
-          (versions as Version[]).map(({ version }) => version),
-          [4],
-        )
+        deepEqual(numbersIn(versions), [4])
       }
     },
     'lists every version once over all pages': async (fixture) => {
       const id = await tableOfVersions(fixture)
       for (const descending of ['true', 'false']) {
-        const found: number[] = []
-        let token: unknown = ''
-        do {
-          const query = { limit: '3', descending, page_token: String(token) }
-          const page = await fixture.ok('ListTableVersions', id, { query })
-          found.push(...(page['versions'] as Version[]).map(({ version }) => version))
-          token = page['page_token'] ?? ''
-        } while (token !== '')
-        deepEqual(
-          found.toSorted((one, other) => one - other),
-          [1, 2, 3, 4],
-        )
+        const parts = { id, query: { limit: '3', descending } }
+        const pages = await readPages<Version>(fixture, 'ListTableVersions', 'versions', parts)
+        deepEqual(numbersIn(pages.flat()).toSorted(), [1, 2, 3, 4])
       }
     },
     'rejects a missing branch': ({ expectError, sampleTable }) =>
@@ -76,14 +65,9 @@ export const versionCases = cases({
         equal((response['version'] as Version).version, expected)
       }
     },
-    'rejects a missing version': async ({ expectError, sampleTable }) => {
-      await expectError(
-        'DescribeTableVersion',
-        sampleTable,
-        { body: { version: 99 } },
-        'TableVersionNotFound',
-      )
-      await expectError('DescribeTableVersion', sampleTable, { body: { version: -1 } }, 'InvalidInput')
+    'rejects a missing version': async ({ rejects, sampleTable }) => {
+      await rejects('DescribeTableVersion', sampleTable, { version: 99 }, 'TableVersionNotFound')
+      await rejects('DescribeTableVersion', sampleTable, { version: -1 }, 'InvalidInput')
     },
   },
   CreateTableVersion: {
@@ -102,7 +86,7 @@ export const versionCases = cases({
       const [second] = await stageVersions(fixture, id)
       const once = await fixture.ok('CreateTableVersion', id, { body: first })
       deepEqual((await fixture.ok('CreateTableVersion', id, { body: first }))['version'], once['version'])
-      await fixture.expectError('CreateTableVersion', id, { body: second }, 'ConcurrentModification')
+      await fixture.rejects('CreateTableVersion', id, second, 'ConcurrentModification')
       deepEqual(await numbersOf(fixture, id), [2, 1])
     },
     'lets one of several concurrent commits win': async (fixture) => {
@@ -112,10 +96,8 @@ export const versionCases = cases({
       const responses = await Promise.all(
         staged.map((body) => fixture.call('CreateTableVersion', id, { body })),
       )
-      deepEqual(
-        responses.map(({ status }) => status).toSorted((one, other) => one - other),
-        [200, 409, 409, 409],
-      )
+      const statuses = responses.map(({ status }) => status).toSorted()
+      deepEqual(statuses, [200, 409, 409, 409])
     },
     'rejects a missing manifest, and one outside of the table': async (fixture) => {
       const id = await fixture.table()
@@ -124,7 +106,7 @@ export const versionCases = cases({
       const name = `_versions/18446744073709551613.manifest-00000000-0000-4000-8000-000000000000`
       for (const manifest_path of [`${key}/${name}`, `${key}/../${name}`, name, 'etc/passwd', '']) {
         const body = { version: 2, manifest_path, naming_scheme: 'V2' }
-        await fixture.expectError('CreateTableVersion', id, { body }, 'InvalidInput', 'PermissionDenied')
+        await fixture.rejects('CreateTableVersion', id, body, 'InvalidInput', 'PermissionDenied')
       }
     },
   },
@@ -136,19 +118,14 @@ export const versionCases = cases({
       deepEqual(await numbersOf(fixture, id), [4, 3])
       equal((await fixture.call('CountTableRows', id, { body: {} })).json, 6)
     },
-    'rejects empty and excessive ranges': async ({ expectError, sampleTable }) => {
+    'rejects empty and excessive ranges': async ({ rejects, sampleTable }) => {
       const wrong = [
         { start_version: 'a', end_version: 2 },
         { start_version: 1 },
         { start_version: 0, end_version: 2_000_000 },
       ]
       for (const range of wrong) {
-        await expectError(
-          'BatchDeleteTableVersions',
-          sampleTable,
-          { body: { ranges: [range] } },
-          'InvalidInput',
-        )
+        await rejects('BatchDeleteTableVersions', sampleTable, { ranges: [range] }, 'InvalidInput')
       }
     },
   },
@@ -160,9 +137,9 @@ export const versionCases = cases({
       equal((await fixture.call('CountTableRows', id, { body: {} })).json, 3)
       assert((await numbersOf(fixture, id)).length >= 2)
     },
-    'rejects a missing version': async ({ expectError, sampleTable }) => {
-      await expectError('RestoreTable', sampleTable, { body: { version: 99 } }, 'TableVersionNotFound')
-      await expectError('RestoreTable', sampleTable, { body: { version: -1 } }, 'InvalidInput')
+    'rejects a missing version': async ({ rejects, sampleTable }) => {
+      await rejects('RestoreTable', sampleTable, { version: 99 }, 'TableVersionNotFound')
+      await rejects('RestoreTable', sampleTable, { version: -1 }, 'InvalidInput')
     },
   },
 })
