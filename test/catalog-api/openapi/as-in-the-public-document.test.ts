@@ -21,6 +21,11 @@ it('the document differs from the public one only as listed', () => {
   expect(findDifferences(read(), publicInterface)).toEqual(listed.toSorted())
 })
 
+it('objects have the names of the public document, which become those of generated classes', () => {
+  const { schemas } = read()['components'] as { readonly schemas: object }
+  expect(Object.keys(schemas)).toEqual(expect.arrayContaining(Object.keys(publicInterface.schemas)))
+})
+
 it.each<[what: string, change: (text: string) => string, expected: string]>([
   ['a parameter', (text) => text.replace('"include_declared"', '"declared"'), 'ListTables?include_declared'],
   [

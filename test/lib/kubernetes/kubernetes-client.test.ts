@@ -1,8 +1,9 @@
+import { rm, writeFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
 import { createKubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts'
 import { eventually } from '../../support/eventually.ts'
 import { freePort } from '../../support/free-port.ts'
-import { sendStatus, startScriptedApiServer, type Script } from './scripted-api-server.ts'
+import { sendJson, sendStatus, startScriptedApiServer, type Script } from './scripted-api-server.ts'
 
 async function failWith(script: Script): Promise<unknown> {
   const { client } = await startScriptedApiServer(script)
@@ -88,4 +89,24 @@ it('rejects requests in progress when it is closed', async () => {
   await eventually(() => expect(requests).toHaveLength(1))
   await client.close()
   expect(await request).toMatchObject({ status: undefined })
+})
+
+it('sends the present content of the token file', async () => {
+  const { client, tokenFile, requests } = await startScriptedApiServer(sendJson({}))
+  await client.get('/api')
+  await writeFile(tokenFile, 'second-token')
+  await client.get('/api')
+  expect(requests.map(({ authorization }) => authorization)).toEqual([
+    'Bearer first-token',
+    'Bearer second-token',
+  ])
+})
+
+it('sends nothing without a token, and does not report its path', async () => {
+  const { client, tokenFile, requests } = await startScriptedApiServer(sendJson({}))
+  await rm(tokenFile)
+  await expect(client.get('/api')).rejects.toMatchObject({
+    message: 'the token for the API server cannot be read',
+  })
+  expect(requests).toEqual([])
 })
