@@ -97,6 +97,8 @@ it('replays the log of a gateway with other policies, without guessing unlogged 
   expect(people.output).toMatch(/before: allowed by development\/dev-may-do-everything/)
   expect(people.output).toMatch(/undecided: 1, because the log does not contain the groups of the caller$/m)
 
+  expect(people.output).toMatch(/^\d+ calls: \d+ unchanged, 1 changed, 2 undecided$/m)
+
   const none = await replayNothing(dev.auditFolder, candidate)
   expect(none).toMatchObject({
     status: 1,

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { AuditRecord } from '../../../src/audit/records/audit-record.ts'
-import type { IntentEntry } from '../../../src/audit/records/audit-record.ts'
+import type { AuditedPrincipal, IntentEntry } from '../../../src/audit/records/audit-record.ts'
 import { readRecordedCall } from '../../../src/audit/records/recorded-call.ts'
 import { getOperation, type OperationName } from '../../../src/catalog-api/operations.ts'
 import { replayCall, type ReplayedCall } from '../../../src/policy/analysis/replay.ts'
@@ -200,22 +200,59 @@ it.each<[string, readonly WrittenRule[], string]>([
   expect(replayed(hidden, policies)).toBe(expected)
 })
 
-it.each([
-  ['a group of a rule that names it alone', { groups: ['h'] }, 'allowed'],
+const allowing = (id: string, ...groups: readonly string[]): WrittenRule => ({
+  ...everything,
+  id,
+  subjects: { groups },
+})
+const denying = (group: string) =>
+  [{ ...allowing('deny', group), effect: 'deny' }, { ...everything }] satisfies WrittenRule[]
+const noGroups = 'the groups of the caller'
+const notAllGroups = 'all groups of the caller'
+const cut = { groups: ['admins'], groupsOmitted: 2 }
+
+it.each<
+  [string, Partial<AuditedPrincipal>, decidedBy: WrittenRule | undefined, readonly WrittenRule[], string]
+>([
+  ['all that are recorded', { groups: ['h'] }, undefined, [allowing('other', 'h')], 'allowed'],
+  ['that others are not recorded', { groups: ['h'] }, undefined, [allowing('other', 'i')], 'denied'],
+  ['the group of the rule that allowed it', {}, allowing('r', 'h'), [allowing('other', 'h')], 'allowed'],
+  ['no other group of it', {}, allowing('r', 'h'), denying('i'), notAllGroups],
+  ['none of a rule that names several', {}, allowing('r', 'h', 'i'), [allowing('other', 'h')], noGroups],
+  ['none of a rule that is not known', {}, undefined, [allowing('other', 'h')], noGroups],
+  ['a recorded one of a list that was cut', cut, allowing('r', 'h'), denying('admins'), 'denied'],
+  ['an inferred one of a list that was cut', cut, allowing('r', 'h'), denying('h'), 'denied'],
+  ['not whether one was cut', cut, allowing('r', 'h'), denying('zoo'), notAllGroups],
+  [
+    'the group of a rule that names it alone, with a pseudonym',
+    { ...hidden.principal, groupsOmitted: 1 },
+    allowing('r', 'h'),
+    [allowing('other', 'h')],
+    'allowed',
+  ],
   [
     'no group of a rule that also names a user',
-    { groups: ['h'], users: ['ann'] },
-    'all groups of the caller',
+    { ...hidden.principal, groupsOmitted: 1 },
+    { ...allowing('r', 'h'), subjects: { groups: ['h'], users: ['ann'] } },
+    [allowing('other', 'h')],
+    notAllGroups,
   ],
-] as const)('a pseudonym reveals %s', (_what, subjects, expected) => {
-  const current = compileRules([{ ...everything, id: 'r', subjects }])
+])('of the groups of a caller, a record reveals %s', (_what, recorded, decidedBy, rules, expected) => {
+  const current = compileRules(decidedBy === undefined ? [] : [decidedBy])
+  const { details: _details, ...entry } = anIntent('r1')
+  const principal = { ...entry.principal, ...recorded }
+  const record = { ...entry, operation: 'DropTable', id: ['a', 't'], effect: 'change', principal }
   const rule = { policy: 'p', rule: 'r', file: 'p.yaml', line: 1 }
-  const principal = { ...hidden.principal, groupsOmitted: 1 }
-  const record = { ...hidden, id: ['a', 't'], principal, rule, policyRevision: current.revision }
-  const stored = { kind: 'intent', effect: 'change', time: '2026-06-15T12:00:00Z', ...record }
+  const stored = {
+    kind: 'intent',
+    time: '2026-06-15T12:00:00Z',
+    ...record,
+    rule,
+    policyRevision: current.revision,
+  }
   const call = readRecordedCall(stored as unknown as AuditRecord)
-  const candidate = compileRules([{ ...everything, subjects: { groups: ['h'] } }])
-  expect(call && describe(replayCall(call, { candidate, current }))).toBe(expected)
+  const known = decidedBy === undefined ? {} : { current }
+  expect(call && describe(replayCall(call, { candidate: compileRules(rules), ...known }))).toBe(expected)
 })
 
 it('a listing that no rule allows may have returned visible objects', () => {

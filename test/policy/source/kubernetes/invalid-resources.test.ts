@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import type { KubernetesObject } from '../../../../src/kubernetes/kubernetes-client.ts'
 import { compilePolicies } from '../../../../src/policy/policy-set.ts'
 import { createAuthorizationRequest, createCaller } from '../../policy-builder.ts'
 import { createDelegation, createResource, grant, review, platform } from './reviewed-resources.ts'
@@ -8,17 +9,15 @@ const allow = { id: 'allow', effect: 'allow', subjects: { any: true }, operation
 const deny = { id: 'deny', effect: 'deny', subjects: { users: ['mallory'] }, operations: ['write'] }
 const typo = { id: 'typo', effect: 'allow', subjects: { any: true }, operations: ['raed'] }
 
-function decide(
-  documents: Parameters<typeof compilePolicies>[0],
-  user: string,
-  permission: 'UpdateTable' | 'QueryTable',
-) {
-  const request = createAuthorizationRequest(createCaller(user), permission, 'table', ['prod', 't'])
-  return compilePolicies(documents).decide(request)
-}
-
-function documentsOf(reviews: Awaited<ReturnType<typeof review>>) {
-  return reviews.flatMap(({ documents }) => documents ?? [])
+/** Reviews a resource of the platform with this content, and compiles what is left of it beside a good one. */
+async function reviewBad(content: object, ...others: readonly KubernetesObject[]) {
+  const good = createResource('good', { namespace: [], rules: [allow] }, system)
+  const bad = createResource('bad', { namespace: ['prod'], ...content }, system)
+  const [first, ...reviews] = await review(platform, bad, good, ...others)
+  const set = compilePolicies([first, ...reviews].flatMap((reviewed) => reviewed?.documents ?? []))
+  const requestOf = (user: string, permission: 'UpdateTable' | 'QueryTable') =>
+    createAuthorizationRequest(createCaller(user), permission, 'table', ['prod', 't'])
+  return { reviewed: first, set, requestOf }
 }
 
 it('errors have the path of the field', async () => {
@@ -43,54 +42,62 @@ it('errors have the path of the field', async () => {
 })
 
 it('an invalid policy of the platform grants nothing, and its denies stay', async () => {
-  const documents = documentsOf(
-    await review(
-      platform,
-      createResource('good', { namespace: [], rules: [allow] }, system),
-      createResource('bad', { namespace: ['prod'], rules: [allow, deny, typo] }, system),
-    ),
-  )
-  expect(documents.map(({ name }) => name)).toEqual(['catalog-system/bad', 'catalog-system/good'])
-  expect(decide(documents, 'mallory', 'UpdateTable')).toMatchObject({
-    allowed: false,
+  const { set, requestOf } = await reviewBad({ rules: [allow, deny, typo] })
+  expect(set.decide(requestOf('mallory', 'UpdateTable'))).toMatchObject({
     reason: 'denied',
     rule: { policy: 'catalog-system/bad' },
   })
-  expect(decide(documents, 'mallory', 'QueryTable')).toMatchObject({
+  expect(set.decide(requestOf('mallory', 'QueryTable'))).toMatchObject({
     allowed: true,
     rule: { policy: 'catalog-system/good' },
   })
-  expect(decide(documents, 'alice', 'UpdateTable').allowed).toBe(true)
+  expect(set.decide(requestOf('alice', 'UpdateTable')).allowed).toBe(true)
 })
 
-it('a deny whose condition cannot be read applies without it', async () => {
-  const broken = { ...deny, when: 'branch = "main"' }
-  const [reviewed] = await review(
-    platform,
-    createResource('p', { namespace: ['prod'], rules: [broken] }, system),
-  )
-  expect(reviewed).toMatchObject({
-    reason: 'Invalid',
-    documents: [{ rules: [{ id: 'deny', condition: undefined }] }],
-  })
-})
-
-it.for<[string, object]>([
-  ['text', { tables: 'orders' }],
-  ['list with an invalid name', { tables: ['people', 'or/ders'] }],
-])('a deny for tables by a %s covers all tables', async ([, tables]) => {
-  const broken = { ...deny, ...tables }
-  const [reviewed] = await review(
-    platform,
-    createResource('p', { namespace: ['prod'], rules: [broken] }, system),
-  )
-  expect(reviewed).toMatchObject({
-    reason: 'Invalid',
-    documents: [{ rules: [{ id: 'deny', tables: ['*'] }] }],
-  })
+it.for<[what: string, content: object, left: object]>([
+  [
+    'a deny whose condition cannot be read applies without it',
+    { rules: [{ ...deny, when: 'branch = "main"' }] },
+    { rules: [{ id: 'deny', condition: undefined }] },
+  ],
+  [
+    'a deny for tables by a text covers all tables',
+    { rules: [{ ...deny, tables: 'orders' }] },
+    { rules: [{ id: 'deny', tables: ['*'] }] },
+  ],
+  [
+    'a deny for tables with an invalid name covers all tables',
+    { rules: [{ ...deny, tables: ['people', 'or/ders'] }] },
+    { rules: [{ id: 'deny', tables: ['*'] }] },
+  ],
+  [
+    'inherit: false, final and onDeny stay',
+    { inherit: false, final: ['DropTable'], onDeny: 404, rules: [typo] },
+    {
+      inherit: false,
+      onDeny: 404,
+      rules: [],
+      final: expect.toSatisfy((final: ReadonlySet<string>) => final.has('DropTable')) as unknown,
+    },
+  ],
+  ...[
+    { folders: [7] },
+    { metadata: 'ticket' },
+    { except: { users: ['al'] } },
+    { foldres: ['s3://b/team'] },
+    'folders',
+  ].map((commits): [string, object, object] => [
+    `no commit fulfils ${JSON.stringify(commits)}`,
+    { commits },
+    { rules: [{ id: 'commits', condition: undefined }] },
+  ]),
+])('of an invalid policy of the platform: %s', async ([, content, left]) => {
+  const { reviewed } = await reviewBad(content)
+  expect(reviewed).toMatchObject({ reason: 'Invalid', documents: [left] })
 })
 
 const restriction = { id: 'part', subjects: { users: ['ann'] }, tables: ['t'], columns: { id: 'number' } }
+const unnamed = expect.stringMatching(/^unnamed-\d+-\d+$/) as unknown
 const columns = {
   id: 'number',
   ssn: { type: 'text', tags: ['pii'] },
@@ -106,89 +113,29 @@ it.for<[string, object, object]>([
   ['tag leaves no column', { columns: { without: ['pii', 7] } }, { columns: new Map(), rows: 'false' }],
   ['list of tags leaves no column', { columns: { without: [] } }, { columns: new Map(), rows: 'false' }],
 ])('in a restriction, an invalid %s', async ([, changes, left]) => {
-  const documents = documentsOf(
-    await review(
-      platform,
-      createResource(
-        'tags',
-        { namespace: ['prod'], tags: { tables: { t: { columns } } }, rules: [allow] },
-        system,
-      ),
-      createResource('bad', { namespace: ['prod'], restrict: [{ ...restriction, ...changes }] }, system),
-    ),
-  )
-  const request = createAuthorizationRequest(createCaller('ann'), 'QueryTable', 'table', ['prod', 't'])
-  expect(compilePolicies(documents).findRestriction(request)).toMatchObject(left)
+  const tags = { tables: { t: { columns } } }
+  const tagged = createResource('tags', { namespace: ['prod'], tags, rules: [] }, system)
+  const { set, requestOf } = await reviewBad({ restrict: [{ ...restriction, ...changes }] }, tagged)
+  expect(set.findRestriction(requestOf('ann', 'QueryTable'))).toMatchObject(left)
 })
 
-it.for<[string, object]>([
+it.for<[what: string, content: object, rule: unknown]>([
+  ['a deny without an id', { rules: [{ ...deny, id: undefined }] }, unnamed],
+  ['a deny with an invalid id', { rules: [{ ...deny, id: 'no writes' }] }, unnamed],
   [
-    'deny',
-    {
-      rules: [
-        { ...deny, id: undefined },
-        { ...deny, id: 'no writes' },
-      ],
-    },
+    'a restriction without an id',
+    { restrict: [{ ...restriction, id: undefined, subjects: { any: true } }] },
+    unnamed,
   ],
-  ['restriction', { restrict: [{ ...restriction, id: undefined, subjects: { any: true } }] }],
-])('a %s without a valid id stays', async ([, content]) => {
-  const documents = documentsOf(
-    await review(
-      platform,
-      createResource('good', { namespace: [], rules: [allow] }, system),
-      createResource('bad', { namespace: ['prod'], ...content }, system),
-    ),
-  )
-  expect(decide(documents, 'mallory', 'UpdateTable')).toMatchObject({
+  ['a deny with an unreadable operation', { rules: [{ ...deny, operations: ['wirte'] }] }, 'deny'],
+  ['a deny with a text for operations', { rules: [{ ...deny, operations: 'write' }] }, 'deny'],
+  ['a deny with an unreadable subject', { rules: [{ ...deny, subjects: { grups: ['hr'] } }] }, 'deny'],
+])('%s stays, and covers all that it may mean', async ([, content, rule]) => {
+  const { set, requestOf } = await reviewBad(content)
+  expect(set.decide(requestOf('mallory', 'UpdateTable'))).toMatchObject({
     allowed: false,
-    rule: { policy: 'catalog-system/bad', rule: expect.stringMatching(/^unnamed-\d+-\d+$/) },
+    rule: { policy: 'catalog-system/bad', rule },
   })
-})
-
-it.for<[string, object]>([
-  ['operation', { operations: ['wirte'] }],
-  ['list of operations', { operations: 'write' }],
-  ['subject', { subjects: { grups: ['hr'] } }],
-])('a deny with an unreadable %s covers all', async ([, changes]) => {
-  const documents = documentsOf(
-    await review(
-      platform,
-      createResource('good', { namespace: [], rules: [allow] }, system),
-      createResource('bad', { namespace: ['prod'], rules: [{ ...deny, ...changes }] }, system),
-    ),
-  )
-  expect(decide(documents, 'mallory', 'UpdateTable').allowed).toBe(false)
-})
-
-it.for<[string, unknown]>([
-  ['an invalid folder', { folders: [7] }],
-  ['an invalid key', { metadata: 'ticket' }],
-  ['nothing', { except: { users: ['al'] } }],
-  ['a misspelt requirement', { foldres: ['s3://b/team'] }],
-  ['text', 'folders'],
-])('commits with %s are such that no commit fulfils them', async ([, commits]) => {
-  const [reviewed] = await review(platform, createResource('p', { namespace: ['prod'], commits }, system))
-  expect(reviewed).toMatchObject({
-    reason: 'Invalid',
-    documents: [{ rules: [{ id: 'commits', condition: undefined }] }],
-  })
-})
-
-it('inherit: false, final and onDeny of an invalid policy of the platform stay', async () => {
-  const [reviewed] = await review(
-    platform,
-    createResource(
-      'p',
-      { namespace: ['prod'], inherit: false, final: ['drop'], onDeny: 404, rules: [typo] },
-      system,
-    ),
-  )
-  expect(reviewed).toMatchObject({
-    reason: 'Invalid',
-    documents: [{ inherit: false, onDeny: 404, rules: [] }],
-  })
-  expect(reviewed?.documents?.[0]?.final.has('DropTable')).toBe(true)
 })
 
 it.for<[string, unknown]>([
@@ -196,9 +143,8 @@ it.for<[string, unknown]>([
   ['a namespace that is text', 'prod'],
   ['a name that is no text', ['prod', 5]],
 ])('denies of a policy with %s apply nowhere, because their place is unknown', async ([, namespace]) => {
-  const [reviewed] = await review(platform, createResource('p', { namespace, rules: [deny] }, system))
-  expect(reviewed).toMatchObject({ reason: 'Invalid' })
-  expect(reviewed?.documents).toEqual([])
+  const { reviewed } = await reviewBad({ namespace, rules: [deny] })
+  expect(reviewed).toMatchObject({ reason: 'Invalid', documents: [] })
 })
 
 it('an invalid delegated policy affects itself alone: nothing of it stays', async () => {
