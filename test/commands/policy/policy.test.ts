@@ -34,16 +34,6 @@ const sales = {
 }
 
 it.for(['development', 'examples'])(
-  'policies/%s decide what their tests expect, every rule',
-  async (name) => {
-    const folder = join(projectFolder, 'policies', name)
-    const { status, output, messages } = await policy('test', '--policies', folder)
-    expect({ status, messages }).toEqual({ status: 0, messages: '' })
-    expect(output).toMatch(/^rule coverage: \d+ of \d+ \(100 %\)\n$/m)
-  },
-)
-
-it.for(['development', 'examples'])(
   'there is nothing to say against policies/%s but a grant that ended and a namespace that is hidden',
   async (name) => {
     const folder = join(projectFolder, 'policies', name)
@@ -111,25 +101,6 @@ it('a rule of a policy with forEach counts once, and is covered if it is for eac
     status: 0,
     output: expect.stringContaining('rule coverage: 0 of 1 (0 %)\n  untested: teams/r\n'),
   })
-})
-
-it('an invalid test is an error with its location', async () => {
-  const tests = [
-    { operations: ['DropNamespace'], table: ['sales', 'orders'], expect: 'allow' },
-    { operations: ['read'], expect: 'maybe', given: { brunch: 'main' } },
-    { operations: ['read'], expect: 'allow' },
-  ]
-  const folder = await folderOf({ ...sales, tests })
-  const { status, messages } = await policy('test', '--policies', folder)
-  expect(status).toBe(1)
-  for (const expected of [
-    'tests[0].operations[0]: DropNamespace does not apply to a table; expected "namespace"',
-    'tests[2] names no object; expected exactly one of namespace, table, transaction',
-    'tests[1].expect is "maybe"; expected allow or deny',
-    'unknown field "tests[1].given.brunch"; did you mean "branch"?',
-  ]) {
-    expect(messages).toContain(expected)
-  }
 })
 
 it.each(['explain', 'what-can'])('%s notes a group that no rule names', async (command) => {

@@ -9,15 +9,17 @@ const allow = { id: 'allow', effect: 'allow', subjects: { any: true }, operation
 const deny = { id: 'deny', effect: 'deny', subjects: { users: ['mallory'] }, operations: ['write'] }
 const typo = { id: 'typo', effect: 'allow', subjects: { any: true }, operations: ['raed'] }
 
+function requestOf(user: string, permission: 'UpdateTable' | 'QueryTable') {
+  return createAuthorizationRequest(createCaller(user), permission, 'table', ['prod', 't'])
+}
+
 /** Reviews a resource of the platform with this content, and compiles what is left of it beside a good one. */
 async function reviewBad(content: object, ...others: readonly KubernetesObject[]) {
   const good = createResource('good', { namespace: [], rules: [allow] }, system)
   const bad = createResource('bad', { namespace: ['prod'], ...content }, system)
   const [first, ...reviews] = await review(platform, bad, good, ...others)
   const set = compilePolicies([first, ...reviews].flatMap((reviewed) => reviewed?.documents ?? []))
-  const requestOf = (user: string, permission: 'UpdateTable' | 'QueryTable') =>
-    createAuthorizationRequest(createCaller(user), permission, 'table', ['prod', 't'])
-  return { reviewed: first, set, requestOf }
+  return { reviewed: first, set }
 }
 
 it('errors have the path of the field', async () => {
@@ -42,7 +44,7 @@ it('errors have the path of the field', async () => {
 })
 
 it('an invalid policy of the platform grants nothing, and its denies stay', async () => {
-  const { set, requestOf } = await reviewBad({ rules: [allow, deny, typo] })
+  const { set } = await reviewBad({ rules: [allow, deny, typo] })
   expect(set.decide(requestOf('mallory', 'UpdateTable'))).toMatchObject({
     reason: 'denied',
     rule: { policy: 'catalog-system/bad' },
@@ -115,7 +117,7 @@ it.for<[string, object, object]>([
 ])('in a restriction, an invalid %s', async ([, changes, left]) => {
   const tags = { tables: { t: { columns } } }
   const tagged = createResource('tags', { namespace: ['prod'], tags, rules: [] }, system)
-  const { set, requestOf } = await reviewBad({ restrict: [{ ...restriction, ...changes }] }, tagged)
+  const { set } = await reviewBad({ restrict: [{ ...restriction, ...changes }] }, tagged)
   expect(set.findRestriction(requestOf('ann', 'QueryTable'))).toMatchObject(left)
 })
 
@@ -131,7 +133,7 @@ it.for<[what: string, content: object, rule: unknown]>([
   ['a deny with a text for operations', { rules: [{ ...deny, operations: 'write' }] }, 'deny'],
   ['a deny with an unreadable subject', { rules: [{ ...deny, subjects: { grups: ['hr'] } }] }, 'deny'],
 ])('%s stays, and covers all that it may mean', async ([, content, rule]) => {
-  const { set, requestOf } = await reviewBad(content)
+  const { set } = await reviewBad(content)
   expect(set.decide(requestOf('mallory', 'UpdateTable'))).toMatchObject({
     allowed: false,
     rule: { policy: 'catalog-system/bad', rule },
