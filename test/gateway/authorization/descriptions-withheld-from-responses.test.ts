@@ -77,22 +77,26 @@ it('shows where the store is only with the description or with credentials', asy
   expect((await create('creator')).json).toEqual({ transaction_id: 'x' })
 })
 
-it('withholds the map of schema metadata from callers that may not describe the table', async () => {
-  const { gateway, upstream } = shared
-  upstream.answering = respondWith(200, { owner: 'ann', properties: 'x' })
-  const send = (as: string) =>
-    gateway.post('/v1/table/lake$t/schema_metadata/update', { as, body: { team: 'a' } })
-  expect((await send('reader')).json).toEqual({ owner: 'ann', properties: 'x' })
-  expect((await send('writer')).json).toEqual({})
-})
-
-it('withholds the metadata of fields from callers that may not describe the table', async () => {
-  const { gateway, upstream } = shared
-  upstream.answering = respondWith(200, { version: 4, fields: { email: { pii: 'yes' } } })
-  const send = (as: string) =>
-    gateway.post('/v1/table/lake$t/update_field_metadata', { as, body: { updates: [] } })
-  expect((await send('reader')).json).toEqual({ version: 4, fields: { email: { pii: 'yes' } } })
-  expect((await send('writer')).json).toEqual({ version: 4 })
+it.each<[what: string, action: string, body: object, response: object, left: object]>([
+  [
+    'the map of schema metadata',
+    'schema_metadata/update',
+    { team: 'a' },
+    { owner: 'ann', properties: 'x' },
+    {},
+  ],
+  [
+    'the metadata of fields',
+    'update_field_metadata',
+    { updates: [] },
+    { version: 4, fields: { email: { pii: 'yes' } } },
+    { version: 4 },
+  ],
+])('withholds %s from callers that may not describe the table', async (_, action, body, response, left) => {
+  shared.upstream.answering = respondWith(200, response)
+  const send = (as: string) => shared.gateway.post(`/v1/table/lake$t/${action}`, { as, body })
+  expect((await send('reader')).json).toEqual(response)
+  expect((await send('writer')).json).toEqual(left)
 })
 
 it('a batch describes its tables only if the caller may describe each of them', async () => {
@@ -112,27 +116,23 @@ it('a batch describes its tables only if the caller may describe each of them', 
   expect((await send('writer')).json).toEqual({ results: [{ declare_table: {} }, results[1]] })
 })
 
+const error = 'branch ci/1 is kept by the tag secret-launch'
+const hidden = 'the upstream refused the request with status 400'
+const table = '/v1/table/lake$t'
+const entry = { delete_table_versions: { id: ['lake', 't'], ranges: [] } }
+
 it.each([
-  ['branches/delete', { name: 'ci/1' }, 400, 13, 'the upstream refused the request with status 400'],
-  ['tags/create', { tag: 'v1', version: 1 }, 409, 9, 'the tag already exists'],
-  ['query', { branch: 'ci/2' }, 404, 22, 'the table has no such branch'],
-  ['version/delete', { ranges: [] }, 400, 13, 'the upstream refused the request with status 400'],
-  [
-    'batch-commit',
-    { operations: [{ delete_table_versions: { id: ['lake', 't'], ranges: [] } }] },
-    400,
-    13,
-    'the upstream refused the request with status 400',
-  ],
-  ['update', { updates: [] }, 400, 13, 'branch ci/1 is kept by the tag secret-launch'],
+  [`${table}/branches/delete`, { name: 'ci/1' }, 400, 13, hidden],
+  [`${table}/tags/create`, { tag: 'v1', version: 1 }, 409, 9, 'the tag already exists'],
+  [`${table}/query`, { branch: 'ci/2' }, 404, 22, 'the table has no such branch'],
+  [`${table}/version/delete`, { ranges: [] }, 400, 13, hidden],
+  ['/v1/table/batch-commit', { operations: [entry] }, 400, 13, hidden],
+  [`${table}/update`, { updates: [] }, 400, 13, error],
 ])(
   'an error of %s names no tag or branch to callers that may not list them',
   async (path, body, status, code, says) => {
-    const { gateway, upstream } = shared
-    const error = 'branch ci/1 is kept by the tag secret-launch'
-    upstream.answering = respondWith(status, { error, code })
-    const route = path === 'batch-commit' ? '/v1/table' : '/v1/table/lake$t'
-    const send = (as: string) => gateway.post(`${route}/${path}`, { as, body })
+    shared.upstream.answering = respondWith(status, { error, code })
+    const send = (as: string) => shared.gateway.post(path, { as, body })
     expect((await send('dev')).json).toMatchObject({ error, code })
     expect(await send('writer')).toMatchObject({ status, json: { error: says, code } })
   },

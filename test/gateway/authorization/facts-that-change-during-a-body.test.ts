@@ -15,6 +15,7 @@ import { eventually } from '../../support/eventually.ts'
 import { maxDecisionAgeMs } from '../../../src/gateway/bounds.ts'
 import type { TestedGateway } from '../support/open-gateway.ts'
 import { openRawConnection } from '../support/raw-connection.ts'
+import { chunkOf } from '../support/raw-request.ts'
 import { startGatewayAndUpstream } from '../support/running-gateway.ts'
 
 // Every fact of a head that a decision depends on changes while the body is held, each with every way in which bodies are
@@ -219,11 +220,6 @@ it.each(Object.entries(facts))('%s', { timeout: 60_000 }, async (_fact, fact) =>
   for (const { body } of upstream.requests) await expect(body).rejects.toThrow('aborted')
 })
 
-function chunk(bytes: Buffer | string): Buffer {
-  const size = Buffer.from(`${Buffer.byteLength(bytes).toString(16)}\r\n`)
-  return Buffer.concat([size, Buffer.from(bytes), Buffer.from('\r\n')])
-}
-
 it.each([
   ['insert', arrow, arrowBytes(70_000), 'more'],
   ['count_rows', json, `{"predicate":"id = 1${spaces}`, spaces],
@@ -232,12 +228,12 @@ it.each([
   const client = openRawConnection(held.gateway.url)
   const head = [header, `content-type: ${type}`, 'transfer-encoding: chunked', 'host: gateway']
   client.write(`POST /v1/table/lake$orders/${operation} HTTP/1.1\r\n${head.join('\r\n')}\r\n\r\n`)
-  client.write(chunk(start))
+  client.write(chunkOf(Buffer.from(start)))
   await eventually(() => expect(upstream.requests).toHaveLength(1))
   await revokeKey(held.store, held.keyId)
   await reloadFiles()
   await pause(maxDecisionAgeMs)
-  client.write(chunk(more))
+  client.write(chunkOf(Buffer.from(more)))
   await client.waitFor(/^HTTP\/1.1 401/)
   await expect(upstream.requests[0]?.body).rejects.toThrow('aborted')
 })

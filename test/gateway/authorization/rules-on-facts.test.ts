@@ -21,6 +21,20 @@ const shared = useSharedGateway({
       ],
     },
     {
+      name: 'open',
+      namespace: ['open'],
+      rules: [
+        { id: 'reads', effect: 'allow', subjects: { users: ['ann'] }, operations: ['read'] },
+        {
+          id: 'not-from-tests',
+          effect: 'deny',
+          subjects: { users: ['ann'] },
+          operations: ['query'],
+          when: 'context["env"] == "test"',
+        },
+      ],
+    },
+    {
       name: 'labelled',
       namespace: ['labelled'],
       rules: [
@@ -60,3 +74,13 @@ it.each(['/v1/namespace/labelled$n/create', '/v1/table/labelled$t/declare', '/v1
     expect(shared.upstream.requests).toHaveLength(1)
   },
 )
+
+it('evaluates conditions on headers; a deny whose condition fails denies and is counted', async () => {
+  const count = async (headers: Record<string, string>) =>
+    (await shared.gateway.post('/v1/table/open$orders/count_rows', { as: 'ann', body: {}, headers })).status
+  expect(await count({ 'x-catalog-ctx-env': 'prod' })).toBe(200)
+  expect(await count({ 'x-catalog-ctx-env': 'test' })).toBe(403)
+  expect(await count({})).toBe(403)
+  const metrics = await (await fetch(`${shared.gateway.adminUrl}/metrics`)).text()
+  expect(metrics).toMatch(/^catalog_gateway_policy_condition_failures_total\{effect="deny"\} [1-9]/m)
+})

@@ -1,4 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest'
+import type { GatewaySettings } from '../../../src/config/gateway-settings.ts'
 import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import type { GatewaySetup, TestedGateway } from '../support/open-gateway.ts'
 import {
@@ -13,16 +14,16 @@ import { arrowUpload } from '../../support/arrow-upload.ts'
 import { eventually } from '../../support/eventually.ts'
 import { createDeferred } from '../support/waiting.ts'
 
-const quickly: GatewaySetup = {
+const quickly = {
   tuning: { resolution: { settleTimeMs: 100, maxAgeMs: 3_600_000 } },
-  adjust: (settings) => ({
+  adjust: (settings: GatewaySettings): GatewaySettings => ({
     ...settings,
     upstreams: settings.upstreams.map((upstream) => ({
       ...upstream,
       credential: { header: 'authorization', value: 'Bearer of-the-gateway' },
     })),
   }),
-}
+} satisfies GatewaySetup
 const commit = '/v1/table/sales$orders/version/create'
 const path = 'sales/orders/_versions/7.manifest'
 const staged = { version: 7, manifest_path: `${path}-x`, manifest_size: 100, e_tag: '"tag"' }
@@ -102,8 +103,8 @@ it('an upstream that never responds delays no change of another one', async () =
   onTestFinished(() => silent.close())
   const { gateway, upstream } = await startGatewayAndUpstream({
     ...quickly,
-    adjust: async (settings, folder) => {
-      const usual = (await quickly.adjust?.(settings, folder)) ?? settings
+    adjust: (settings) => {
+      const usual = quickly.adjust(settings)
       const further = usual.upstreams.map((one) => ({
         ...one,
         name: 'silent',
@@ -168,20 +169,16 @@ it('a version stays undecided until all changes that may have created it have be
 it('retention keeps intents that are being resolved', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream({
     tuning: { auditLog: { segmentBytes: 4_000 } },
-    adjust: async (settings, folder) => {
-      const usual = (await quickly.adjust?.(settings, folder)) ?? settings
+    adjust: (settings) => {
+      const usual = quickly.adjust(settings)
       return { ...usual, audit: { ...usual.audit, retention: { maxBytes: 1 } } }
     },
   })
   let isSilent = true
   upstream.answering = (arrival, response, request) => {
-    if (!arrival.target.includes('orders')) respondWith(200, {})(arrival, response, request)
-    else
-      breakingOff(isSilent ? respondWith(503, {}) : respondWith(200, { version: final }))(
-        arrival,
-        response,
-        request,
-      )
+    const lookup = isSilent ? respondWith(503, {}) : respondWith(200, { version: final })
+    const answer = arrival.target.includes('orders') ? breakingOff(lookup) : respondWith(200, {})
+    answer(arrival, response, request)
   }
   const fill = async (): Promise<void> => {
     for (let n = 0; n < 12; n += 1)
@@ -284,9 +281,9 @@ it('retries the upstream until it responds, also after a restart of the gateway'
 
   const folder = first.gateway.auditFolder
   const second = await startGatewayAndUpstream({
-    adjust: async (settings, own) => {
-      const adjusted = (await quickly.adjust?.(settings, own)) ?? settings
-      return { ...adjusted, audit: { ...adjusted.audit, folder } }
+    adjust: (settings) => {
+      const usual = quickly.adjust(settings)
+      return { ...usual, audit: { ...usual.audit, folder } }
     },
   })
   second.upstream.answering = respondWith(200, { version: final })

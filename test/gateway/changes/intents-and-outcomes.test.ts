@@ -111,24 +111,6 @@ it('a change without a response is unknown; one that was not sent has failed', a
   ])
 })
 
-it('a batch is one intent with all its effects', async () => {
-  const { gateway } = await startGatewayAndUpstream()
-  const operations = [
-    { create_table_version: { id: ['a', 'one'], ...manifest } },
-    { deregister_table: { id: ['a', 'two'] } },
-  ]
-  await gateway.post('/v1/table/batch-commit', { body: { operations } })
-  const [intent] = ofKind(await recordsOf(gateway.auditFolder), 'intent')
-  expect(intent).toMatchObject({
-    operation: 'BatchCommitTables',
-    id: [],
-    objects: [
-      { operation: 'CreateTableVersion', id: ['a', 'one'] },
-      { operation: 'DeregisterTable', id: ['a', 'two'] },
-    ],
-  })
-})
-
 it('records a denied change with its rule, without an intent', async () => {
   const { gateway } = await startGatewayAndUpstream({
     users: ['reader'],

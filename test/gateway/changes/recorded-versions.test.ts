@@ -70,7 +70,7 @@ it('records why the rest of an upload was not forwarded', async () => {
   ])
 })
 
-it('records the versions of a batch by table', async () => {
+it('records a batch as one intent with all its effects, and its versions by table', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()
   const operations = [
     { deregister_table: { id: ['a', 'gone'] } },
@@ -80,7 +80,18 @@ it('records the versions of a batch by table', async () => {
     results: [{ deregister_table: {} }, { create_table_version: { version: final } }],
   })
   await gateway.post('/v1/table/batch-commit', { body: { operations } })
-  expect(ofKind(await recordsOf(gateway.auditFolder), 'outcome')).toMatchObject([
+  const records = await recordsOf(gateway.auditFolder)
+  expect(ofKind(records, 'intent')).toMatchObject([
+    {
+      operation: 'BatchCommitTables',
+      id: [],
+      objects: [
+        { operation: 'DeregisterTable', id: ['a', 'gone'] },
+        { operation: 'CreateTableVersion', id: ['a', 'one'] },
+      ],
+    },
+  ])
+  expect(ofKind(records, 'outcome')).toMatchObject([
     { versions: [{ id: ['a', 'one'], branch: 'dev', version: 7, manifestPath: manifest_path }] },
   ])
 })

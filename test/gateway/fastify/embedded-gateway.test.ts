@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import fastify from 'fastify'
+import { request } from 'undici'
 import { expect, it } from 'vitest'
 import { maxDecisionAgeMs } from '../../../src/gateway/bounds.ts'
 import { openRawConnection } from '../support/raw-connection.ts'
@@ -126,4 +127,35 @@ it('rejects targets that the application rewrites', async () => {
   const { url, upstream } = await startApplication({ app })
   expect((await fetch(`${url}/alias/v1/table/a/describe`, post('alice'))).status).toBe(500)
   expect(upstream.requests).toEqual([])
+})
+
+// Browsers add the cookie by which this application authenticates to the requests of other sites.
+it('a page of another site does not act with a cookie', async () => {
+  const { url, upstream } = await startApplication({
+    authenticate: ({ headers }) => (headers['cookie'] === 'sid=alice' ? { name: 'alice' } : undefined),
+    settings: { crossSite: { allowedOrigins: ['https://console.example'] } },
+  })
+  async function statusOf(headers: Record<string, string>): Promise<number> {
+    const { statusCode, body } = await request(`${url}/catalog/v1/table/t/describe`, {
+      method: 'POST',
+      headers: { cookie: 'sid=alice', ...headers },
+      body: '{}',
+    })
+    await body.dump()
+    return statusCode
+  }
+  const json = { 'content-type': 'application/json' }
+  const crossSite = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' }
+  const evil = { origin: 'https://evil.example', ...crossSite }
+  expect([await statusOf(evil), await statusOf({ ...evil, ...json })]).toEqual([403, 403])
+  expect(await statusOf({ origin: url })).toBe(400)
+  expect(upstream.requests).toEqual([])
+  for (const headers of [
+    json,
+    { ...json, origin: url, 'sec-fetch-site': 'same-origin' },
+    { ...json, origin: 'https://console.example', 'sec-fetch-site': 'cross-site' },
+    // A proxy that terminates TLS.
+    { ...json, origin: url.replace('http:', 'https:') },
+  ])
+    expect(await statusOf(headers)).toBe(200)
 })

@@ -22,29 +22,23 @@ it('a stream of events passes as it is sent, and outlasts silence', async () => 
   expect(await text(body)).toBe('data: 1\n\n')
 })
 
-it('a client that leaves aborts the request to the upstream', async () => {
-  const { port, application } = await startGatewayWithRoute()
-  const closed = createDeferred()
-  application.answering = (_, response) => {
-    response.once('close', () => closed.resolve(undefined))
-    if (application.requests.length === 1) response.writeHead(200).write('first')
-  }
-  const { body } = await port.open('GET', '/ui/slow')
-  body.destroy()
-  await closed.promise
-})
-
-it('a client that leaves before the response aborts the request to the upstream', async () => {
-  const { port, application } = await startGatewayWithRoute()
-  const closed = createDeferred()
-  const client = new AbortController()
-  application.answering = (_, response) => {
-    response.once('close', () => closed.resolve(undefined))
-    client.abort()
-  }
-  await expect(port.get('/ui/slow', { signal: client.signal })).rejects.toThrow()
-  await closed.promise
-})
+it.each(['before the response', 'in the middle of it'])(
+  'a client that leaves %s aborts the request to the upstream',
+  async (when) => {
+    const { port, application } = await startGatewayWithRoute()
+    const closed = createDeferred()
+    const client = new AbortController()
+    application.answering = (_, response) => {
+      response.once('close', () => closed.resolve(undefined))
+      if (when === 'before the response') client.abort()
+      else response.writeHead(200).write('first')
+    }
+    const response = port.open('GET', '/ui/slow', { signal: client.signal })
+    if (when === 'before the response') await expect(response).rejects.toThrow()
+    else (await response).body.destroy()
+    await closed.promise
+  },
+)
 
 it('a client that closes its side behind its request gets the response', async () => {
   const { gateway, port, application } = await startGatewayWithRoute()
