@@ -1,5 +1,6 @@
 import { connect } from '@lancedb/lancedb'
 import { expect, it } from 'vitest'
+import { isThorough } from '../../../../test/support/thorough.ts'
 import { withUploadErrors } from '../../engine/native/native-errors.ts'
 import { temporaryFolder } from '../../../../test/support/temporary-folder.ts'
 import { orders, streamOf } from '../engine/sample-tables.ts'
@@ -11,7 +12,7 @@ it('inserts between restores are complete or conflicts', async () => {
   expect((await post('/v1/table/t/create', rows)).status).toBe(200)
   const insert = () => post('/v1/table/t/insert', rows)
   const restore = () => post('/v1/table/t/restore', { version: 1 })
-  for (let round = 0; round < 20; round += 1) {
+  for (let round = 0; round < (isThorough ? 20 : 5); round += 1) {
     const inserts = [insert(), insert(), insert()]
     await Promise.all([restore(), restore(), restore()])
     for (const response of await Promise.all(inserts)) {

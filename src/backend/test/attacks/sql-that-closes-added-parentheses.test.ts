@@ -1,13 +1,12 @@
-import { beforeEach, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { orders, streamOf } from '../engine/sample-tables.ts'
-import { responseOf, errorOf, runningBackend } from '../support/running-backend.ts'
+import { responseOf, errorOf, useSharedBackend } from '../support/running-backend.ts'
 
 // The engine parses one expression and ignores the rest of the text. The catalog adds parentheses, so that a rest is an
 // error; a text that closes them itself would have a rest again.
-let catalog: Awaited<ReturnType<typeof runningBackend>>
+const catalog = useSharedBackend()
 
-beforeEach(async () => {
-  catalog = await runningBackend()
+beforeAll(async () => {
   expect((await catalog.post('/v1/table/t/create', streamOf(orders(3)))).status).toBe(200)
 })
 

@@ -1,16 +1,12 @@
-import { beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { orders, streamOf } from '../engine/sample-tables.ts'
-import { responseOf, errorOf, runningBackend } from '../support/running-backend.ts'
+import { responseOf, errorOf, runningBackend, useSharedBackend } from '../support/running-backend.ts'
 
-let catalog: Awaited<ReturnType<typeof runningBackend>>
+const catalog = useSharedBackend()
 
-beforeEach(async () => {
-  catalog = await runningBackend()
-})
-
-async function withTable(): Promise<void> {
+beforeAll(async () => {
   expect((await catalog.post('/v1/table/t/create', streamOf(orders(3)))).status).toBe(200)
-}
+})
 
 describe('ids of 10,000 parts', () => {
   const parts = Array.from({ length: 10_000 }, () => 'a')
@@ -24,7 +20,6 @@ describe('ids of 10,000 parts', () => {
     const namespaces = await catalog.get('/v1/namespace/$/list')
     expect(await catalog.post('/v1/namespace/a/create', { id: parts })).toEqual(errorOf('InvalidInput'))
     expect(await catalog.post('/v1/table/a/declare', { id: parts })).toEqual(errorOf('InvalidInput'))
-    await withTable()
     const rename = { new_table_name: 'u', new_namespace_id: parts }
     expect(await catalog.post('/v1/table/t/rename', rename)).toEqual(errorOf('InvalidInput'))
     expect(await catalog.get('/v1/namespace/$/list')).toEqual(responseOf(namespaces.json))
@@ -33,10 +28,11 @@ describe('ids of 10,000 parts', () => {
 })
 
 it('accepts the longest id and rejects one byte more', async () => {
+  const { get, post } = await runningBackend()
   const long = 'n'.repeat(4096)
-  expect((await catalog.post(`/v1/namespace/${long}/create`, {})).status).toBe(200)
-  expect(await catalog.get('/v1/namespace/$/list')).toEqual(responseOf({ namespaces: [long] }))
-  expect(await catalog.post(`/v1/namespace/${long}n/create`, {})).toEqual(errorOf('InvalidInput'))
+  expect((await post(`/v1/namespace/${long}/create`, {})).status).toBe(200)
+  expect(await get('/v1/namespace/$/list')).toEqual(responseOf({ namespaces: [long] }))
+  expect(await post(`/v1/namespace/${long}n/create`, {})).toEqual(errorOf('InvalidInput'))
 })
 
 describe('versions that no number of JavaScript holds', () => {
@@ -54,7 +50,6 @@ describe('versions that no number of JavaScript holds', () => {
     ['tags/update', '"tag":"x","version":V'],
     ['branches/create', '"name":"x","from_version":V'],
   ])('are refused by %s', async ([target = '', members = '']) => {
-    await withTable()
     for (const version of versions) {
       const response = await catalog.post(`/v1/table/t/${target}`, `{${members.replace('V', version)}}`)
       expect(response, version).toEqual(errorOf('InvalidInput'))
@@ -66,6 +61,7 @@ describe('versions that no number of JavaScript holds', () => {
 })
 
 it('keeps names of every script unchanged', async () => {
+  const { get, post } = await runningBackend()
   const names = [
     'заказы',
     '注文',
@@ -93,13 +89,13 @@ it('keeps names of every script unchanged', async () => {
   ]
   for (const name of names) {
     const id = encodeURIComponent(name)
-    expect((await catalog.post(`/v1/namespace/${id}/create`, { id: [name] })).status, name).toBe(200)
-    const created = await catalog.post(`/v1/table/${id}$${id}/create`, streamOf(orders(1)))
+    expect((await post(`/v1/namespace/${id}/create`, { id: [name] })).status, name).toBe(200)
+    const created = await post(`/v1/table/${id}$${id}/create`, streamOf(orders(1)))
     expect(created.status, name).toBe(200)
-    expect(await catalog.get(`/v1/namespace/${id}/table/list`)).toEqual(responseOf({ tables: [name] }))
-    expect(await catalog.get(`/v1/table/${id}$${id}/count_rows`)).toEqual(responseOf(1))
+    expect(await get(`/v1/namespace/${id}/table/list`)).toEqual(responseOf({ tables: [name] }))
+    expect(await get(`/v1/table/${id}$${id}/count_rows`)).toEqual(responseOf(1))
   }
-  const { json } = await catalog.get('/v1/namespace/$/list')
+  const { json } = await get('/v1/namespace/$/list')
   expect(json).toEqual({ namespaces: names.toSorted(byBytes) })
 })
 

@@ -1,10 +1,11 @@
 import { Int32, Table, vectorFromArray } from 'apache-arrow'
 import { expect, it } from 'vitest'
+import { isThorough } from '../../../../test/support/thorough.ts'
 import { streamOf } from '../engine/sample-tables.ts'
 import { runningBackend } from '../support/running-backend.ts'
 
-const clients = 8
-const changes = 4
+const clients = isThorough ? 8 : 4
+const changes = isThorough ? 4 : 2
 
 function counters(ids: readonly number[]): Uint8Array {
   const n = ids.map(() => 0)

@@ -1,9 +1,8 @@
 import { once } from 'node:events'
-import type { IncomingMessage } from 'node:http'
-import { expect, it } from 'vitest'
+import { request, type ClientRequest, type IncomingMessage } from 'node:http'
+import { expect, it, vi } from 'vitest'
 import { eventually } from '../../../../test/support/eventually.ts'
 import { orders, streamOf } from '../engine/sample-tables.ts'
-import { heldUpload } from '../support/held-upload.ts'
 import { responseOf, errorOf, runningBackend } from '../support/running-backend.ts'
 
 async function withTable(settings?: object) {
@@ -64,6 +63,32 @@ it('rejects an upload above the limit with 413, announced or not', async () => {
   })
   expect(await post('/v1/table/t/count_rows', {})).toEqual(responseOf(6))
 })
+
+/** Begins an insert into the table `t` that takes all memory for Arrow data, and sends the first byte of its body. */
+async function heldUpload(
+  { url, post }: Pick<Awaited<ReturnType<typeof runningBackend>>, 'url' | 'post'>,
+  bytes: number,
+): Promise<ClientRequest> {
+  // The upload that asks may be first.
+  return await vi.waitFor(
+    async () => {
+      const headers = { expect: '100-continue', 'content-length': bytes }
+      const held = request(`${url()}/v1/table/t/insert`, { method: 'POST', headers }).on('error', () => {})
+      held.flushHeaders()
+      try {
+        await once(held, 'continue')
+        held.write(Buffer.from([255]))
+        const refused = errorOf('ServiceUnavailable')
+        await expect.poll(() => post('/v1/table/t/insert', new Uint8Array(1))).toEqual(refused)
+        return held
+      } catch (error) {
+        held.destroy()
+        throw error
+      }
+    },
+    { timeout: 10_000 },
+  )
+}
 
 it('rejects an upload beyond the memory budget with 503, and releases memory', async () => {
   const stream = streamOf(orders(3))

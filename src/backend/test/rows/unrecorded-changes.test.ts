@@ -1,7 +1,27 @@
+import { sql, type RawBuilder } from 'kysely'
 import { expect, it } from 'vitest'
 import { orders, streamOf } from '../engine/sample-tables.ts'
-import { refuseSecondValue } from '../support/refused-value.ts'
 import { responseOf, runningBackend } from '../support/running-backend.ts'
+
+/**
+ * Restarts a catalog with a database that refuses a second row of the table with this value of the column, which makes a
+ * certain write fail. Returns a function that restarts it with one that accepts the row.
+ */
+async function refuseSecondValue(
+  backend: Awaited<ReturnType<typeof runningBackend>>,
+  [table, column, value]: readonly [table: string, column: string, value: string],
+): Promise<() => Promise<void>> {
+  const execute = async (statement: RawBuilder<unknown>) => {
+    await backend.stop()
+    const { database, close } = await backend.openDatabase()
+    await statement.execute(database)
+    await close()
+    await backend.restart()
+  }
+  const target = sql`${sql.table(table)} (${sql.ref(column)}) where ${sql.ref(column)} = ${sql.lit(value)}`
+  await execute(sql`create unique index refused on ${target}`)
+  return () => execute(sql`drop index refused`)
+}
 
 it('rows are inserted once if the database fails after they were written', async () => {
   const backend = await runningBackend()

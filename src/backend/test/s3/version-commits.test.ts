@@ -1,5 +1,4 @@
-import { connectNamespace } from '@lancedb/lancedb'
-import { expect, onTestFinished, it, vi } from 'vitest'
+import { expect, onTestFinished, it } from 'vitest'
 import { directOutbound } from '../../../outbound/outbound.ts'
 import { openManifestStore } from '../../engine/manifest/manifest-store.ts'
 import { openStorage } from '../../storage/open-storage.ts'
@@ -13,32 +12,6 @@ async function locationOf(post: Awaited<ReturnType<typeof runningBackend>>['post
   const { json } = await post(`/v1/table/${id}/create`, streamOf(orders(1)))
   return (json as { location: string }).location
 }
-
-it('lets one of several commits win and returns keys of the bucket', async () => {
-  const bucket = await freshBucket()
-  const { post, get } = await runningBackend(bucket.settings, bucket.folder)
-  const location = await locationOf(post, 't')
-  expect(location).toMatch(/^s3:\/\/tests-[0-9a-f]+\/some\/prefix\/tables\/[0-9a-f]{32}\.lance$/)
-  const key = location.slice(`s3://${bucket.bucket}/`.length)
-  for (let version = 2; version <= 3; version += 1) {
-    const clients = await Promise.all(Array.from({ length: 4 }, () => committer(bucket, location)))
-    const staged = await Promise.all(clients.map((client) => client.stage()))
-    const responses = await Promise.all(staged.map((request) => post('/v1/table/t/version/create', request)))
-    const winner = responses.findIndex(({ status }) => status === 200)
-    for (const [index, response] of responses.entries()) {
-      if (index !== winner) expect(response).toEqual(errorOf('ConcurrentModification'))
-    }
-    const published = `${key}/_versions/${String(2n ** 64n - 1n - BigInt(version))}.manifest`
-    const described = await post('/v1/table/t/version/describe', { version })
-    expect(responses[winner]?.json).toEqual(described.json)
-    expect(described.json).toMatchObject({ version: { version, manifest_path: published } })
-    // A replay gets the first success.
-    expect(await post('/v1/table/t/version/create', staged[winner])).toEqual(responseOf(described.json))
-    expect(await bucket.keys(`${key}/_versions/`)).toContain(published)
-    expect(await bucket.keys(`${key}/_versions/`)).not.toContain(staged[winner]?.manifest_path)
-  }
-  expect((await get('/v1/table/t/count_rows')).json).toBe(3)
-})
 
 it('lets one of several writers win without a shared lock', async () => {
   const bucket = await freshBucket()
@@ -105,21 +78,4 @@ it('a manifest outside of the table is not published', async () => {
   }
   const uri = `s3://${bucket.bucket}/${request.manifest_path}`
   expect((await post('/v1/table/t/version/create', { ...request, manifest_path: uri })).status).toBe(200)
-})
-
-it('commits versions that the catalog client wrote to the object store', async () => {
-  const bucket = await freshBucket()
-  const { url, get, post } = await runningBackend(bucket.settings, bucket.folder)
-  // A client learns the endpoint and the credentials from its own environment.
-  vi.stubEnv('AWS_ENDPOINT', bucket.endpoint)
-  vi.stubEnv('AWS_ALLOW_HTTP', 'true')
-  onTestFinished(() => void vi.unstubAllEnvs())
-  const client = await connectNamespace('rest', { uri: url() })
-  await client.createNamespace(['a'])
-  await client.createTable('t', [{ id: 1 }], ['a'])
-  const writers = await Promise.all(Array.from({ length: 3 }, () => client.openTable('t', ['a'])))
-  await Promise.all(writers.map((writer) => writer.add([{ id: 2 }])))
-  expect((await get('/v1/table/a$t/count_rows')).json).toBe(4)
-  const { versions } = (await post('/v1/table/a$t/version/list')).json as { versions: { version: number }[] }
-  expect(versions.map(({ version }) => version)).toEqual([1, 2, 3, 4])
 })

@@ -1,5 +1,5 @@
 import { pino } from 'pino'
-import { expect, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
 import { z } from 'zod'
 import { startBackend } from '../../server.ts'
 import { openDatabase } from '../../database/open-database.ts'
@@ -8,7 +8,11 @@ import { errorCodes, type ErrorName } from '../../../catalog-api/catalog-error.t
 import { operationSchemas } from '../../schemas/operation-schemas.ts'
 import { parseTarget } from '../../../catalog-api/request-target.ts'
 import { backendSettings } from './backend-settings.ts'
-import { temporaryFolder } from '../../../../test/support/temporary-folder.ts'
+import {
+  makeTemporaryFolder,
+  removeFolder,
+  temporaryFolder,
+} from '../../../../test/support/temporary-folder.ts'
 
 /** `json` is undefined if the response is not JSON. */
 export interface Response {
@@ -27,7 +31,29 @@ const errorBody = z.strictObject({
 
 /** Starts a bundled catalog for one test, by default in a new folder. */
 export async function runningBackend(settings: object = {}, folder?: string) {
-  const dataFolder = folder ?? (await temporaryFolder())
+  const backend = await openBackend(settings, folder ?? (await temporaryFolder()))
+  onTestFinished(backend.stop)
+  return backend
+}
+
+/** Shares one bundled catalog between all tests of a file, which leave it as they found it. */
+export function useSharedBackend(): Pick<Awaited<ReturnType<typeof openBackend>>, 'get' | 'post'> {
+  let backend: Awaited<ReturnType<typeof openBackend>> | undefined
+  beforeAll(async () => {
+    backend = await openBackend({}, await makeTemporaryFolder())
+  })
+  afterAll(async () => {
+    await backend?.stop()
+    await removeFolder(backend?.dataFolder ?? '')
+  })
+  const started = () => {
+    if (backend === undefined) throw new Error('The catalog is there only while tests run.')
+    return backend
+  }
+  return { get: (...request) => started().get(...request), post: (...request) => started().post(...request) }
+}
+
+async function openBackend(settings: object, dataFolder: string) {
   const allSettings = backendSettings(dataFolder, settings)
   const start = () => startBackend(allSettings)
   let backend: Awaited<ReturnType<typeof start>> | undefined = await start()
@@ -35,7 +61,6 @@ export async function runningBackend(settings: object = {}, folder?: string) {
     await backend?.close()
     backend = undefined
   }
-  onTestFinished(stop)
   const send = (method: string, target: string, body?: unknown, headers: Record<string, string> = {}) =>
     call(backend?.url ?? '', method, target, body, headers)
   return {

@@ -60,7 +60,7 @@ it('columns of an Arrow schema are added to the branch in the query', async () =
   })
 })
 
-it.each([
+const refusedSchemas: readonly [what: string, body: Uint8Array, error: ErrorName][] = [
   ['rows', streamOf(orders(1)), 'InvalidInput'],
   ['JSON', Buffer.from('{"new_columns":[{"name":"a","expression":"1"}]}'), 'InvalidInput'],
   ['no column', schemaOf(), 'InvalidInput'],
@@ -70,9 +70,12 @@ it.each([
   ['an existing column of the same type', schemaOf(nullableInt('id')), 'TableSchemaValidationError'],
   ['a column twice', schemaOf(nullableInt('a'), nullableInt('a')), 'TableSchemaValidationError'],
   ['a column without nulls', schemaOf(new Field('a', new Int32(), false)), 'TableSchemaValidationError'],
-] as const)('refuses an Arrow schema with %s', async (_what, body, error) => {
+]
+
+it('refuses an Arrow schema whose columns cannot be added', async () => {
   const { post, columns } = await withTable()
-  expect(await post('/v1/table/t/add_columns', body, arrowType)).toEqual(errorOf(error))
+  for (const [what, body, error] of refusedSchemas)
+    expect(await post('/v1/table/t/add_columns', body, arrowType), what).toEqual(errorOf(error))
   expect(await columns()).toHaveLength(3)
 })
 
@@ -120,7 +123,7 @@ it('columns and fields of nested columns are dropped', async () => {
   expect(await post('/v1/table/t/count_rows', { predicate: 'nested.a = 1' })).toEqual(responseOf(1))
 })
 
-it('metadata of fields is merged, replaced and removed', async () => {
+it('metadata of nested and quoted fields is changed', async () => {
   const { post } = await withTable()
   await post('/v1/table/t/add_columns', {
     new_columns: [{ name: 'nested', expression: "named_struct('a', id)" }],
@@ -129,14 +132,8 @@ it('metadata of fields is merged, replaced and removed', async () => {
   expect(
     await update({ path: 'id', metadata: { a: '1', b: '2' } }, { path: 'nested.a', metadata: { c: '3' } }),
   ).toEqual(responseOf({ version: 3, fields: { id: { a: '1', b: '2' }, 'nested.a': { c: '3' } } }))
-  expect(await update({ path: 'id', metadata: { a: null, d: '4' }, replace: null })).toEqual(
-    responseOf({ version: 4, fields: { id: { b: '2', d: '4' } } }),
-  )
-  expect(await update({ path: 'id', metadata: { e: '5' }, replace: true })).toEqual(
-    responseOf({ version: 5, fields: { id: { e: '5' } } }),
-  )
-  expect(await update({ path: '`id`', metadata: { e: null } })).toEqual(
-    responseOf({ version: 6, fields: { '`id`': {} } }),
+  expect(await update({ path: '`id`', metadata: { a: null, b: null }, replace: null })).toEqual(
+    responseOf({ version: 4, fields: { '`id`': {} } }),
   )
 })
 

@@ -96,16 +96,6 @@ it('lets exactly one of eight concurrent commits win, every time', async () => {
   expect(versions).toHaveLength(races + 1)
 })
 
-it('repeats the success of a late replay', async () => {
-  const { commit, location, restart } = await withTable()
-  const client = await committer(location)
-  const request = await client.stage()
-  const first = await commit(request)
-  await commit(await client.stage())
-  await restart()
-  expect((await commit(request)).json).toEqual(first.json)
-})
-
 it('keeps a bounded number of records for replays', async () => {
   const { commit, location, stop, openDatabase } = await withTable()
   const client = await committer(location)

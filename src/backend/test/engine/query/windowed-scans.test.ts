@@ -73,8 +73,20 @@ it('returns a consistent snapshot during concurrent writes', async () => {
   await engine.insert(location, streamOf(texts(500, 20_000)), 'overwrite')
   const chunks: Uint8Array[] = []
   for await (const chunk of response) chunks.push(chunk)
+  expect(chunks.length).toBeGreaterThan(10)
   expect(idsOf(tableFromIPC(Buffer.concat(chunks)))).toEqual(before)
   expect(await engine.count(location)).toBe(500)
+})
+
+it('stops the query when the reader stops', async () => {
+  const { engine, location } = await scatteredTable()
+  const response = await engine.query(location, queryTableRequestSchema.parse({}))
+  for await (const chunk of response) {
+    expect(chunk.length).toBeGreaterThan(0)
+    break
+  }
+  const rest = response[Symbol.asyncIterator]()
+  expect(await rest.next()).toEqual({ done: true, value: undefined })
 })
 
 function paddedTexts(first: number, count: number, bytes: number): Table {
