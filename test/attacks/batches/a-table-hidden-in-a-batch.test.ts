@@ -57,24 +57,9 @@ it.each<[label: string, operations: unknown, says: RegExp]>([
     /expected exactly one of/,
   ],
   ['none in one', [{}], /holds nothing; expected exactly one of/],
-  ['an unknown one', [{ drop_table: theirs }], /has no member "operations.drop_table"/],
-  ['another case', [{ Deregister_Table: theirs }], /is ambiguous; write "deregister_table"/],
-  ['a list in its place', [{ deregister_table: [theirs] }], /expected an object/],
   ['no table', [{ deregister_table: {} }], /names no table; expected "id"/],
   ['the root', [{ deregister_table: { id: [] } }], /names no table/],
-  [
-    'a table as text',
-    [{ deregister_table: { id: 'production$orders' } }],
-    /"operations.deregister_table.id" .* is a string; expected a list of strings/,
-  ],
   ['nothing to do', [], /expected a list of at least one object/],
-  ['no list', { 0: { deregister_table: theirs } }, /expected a list/],
-  ['null', null, /expected a list/],
-  [
-    'a second spelling of the id',
-    [{ deregister_table: { id: mine.id, ID: theirs.id } }],
-    /is ambiguous; write "id"/,
-  ],
   ['a name that holds the delimiter', [{ deregister_table: { id: ['sandbox', 'a$b'] } }], /"a\$b"/],
   [
     'a name that is a path',
@@ -104,16 +89,8 @@ it.each<[label: string, operations: unknown, says: RegExp]>([
   )
 })
 
-it.each([
-  [
-    'a second list',
-    { entries: [mine], Entries: [theirs] },
-    /"Entries" in the body is ambiguous; write "entries"/,
-  ],
-  ['a second spelling of the id', { entries: [{ ...mine, Id: theirs.id }] }, /is ambiguous; write "id"/],
-  ['no body', undefined, /"entries"/],
-])('%s is rejected', async (_label, body, says) => {
-  await attacked.expectRefused({ target: batchCreate, ...(body && { body }) }, { kind: 'InvalidInput', says })
+it('a batch without a body is rejected', async () => {
+  await attacked.expectRefused({ target: batchCreate }, { kind: 'InvalidInput', says: '"entries"' })
 })
 
 it('a table may be called "version" or "batch-commit"', async () => {

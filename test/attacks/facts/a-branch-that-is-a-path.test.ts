@@ -53,14 +53,3 @@ it.each(['main', 'feature/one', 'v1.2_x', 'été'])('accepts the branch %s', asy
   await attacked.expectForwarded({ target: '/v1/table/sandbox$o/query', body: { branch } })
   await attacked.expectForwarded({ target: '/v1/table/sandbox$o/query', body: { branch: '' } })
 })
-
-it.each([
-  ['list', ['a']],
-  ['number', 1],
-  ['object', {}],
-])('rejects a branch that is a %s', async (_label, branch) => {
-  await attacked.expectRefused(
-    { target: '/v1/table/sandbox$o/query', body: { branch } },
-    { kind: 'InvalidInput', says: 'expected a string' },
-  )
-})

@@ -22,10 +22,6 @@ it('a location header requires it, too, and storage options that redirect it Cho
   const target = '/v1/table/sandbox$orders/create'
   const body = arrowUpload
   await attacked.expectRefused({ target, body, lines: [`x-catalog-table-location: ${location}`] }, denied)
-  await attacked.expectRefused(
-    { target, body, lines: ['X-Catalog-Table-Location: '] },
-    { kind: 'InvalidInput', says: 'empty' },
-  )
   for (const options of [{}, { aws_endpoint: 'https://elsewhere.example' }, { bucket: 'other' }])
     await attacked.expectRefused(
       { target: `${target}?storage_options=${encodeURIComponent(JSON.stringify(options))}`, body },
@@ -55,4 +51,17 @@ it('allows declaring a table at the location of the catalog', async () => {
     target: '/v1/table/sandbox$orders/register',
     body: { location },
   })
+})
+
+it.each<[operation: string, body: object | Buffer, lines?: string[]]>([
+  ['register', { location: '' }],
+  ['declare', { location: '' }],
+  ['declare', { properties: { location: '' } }],
+  ['create', arrowUpload, ['X-Catalog-Table-Location: ']],
+  ['create', arrowUpload, ['x-catalog-table-properties: {"location":""}']],
+])('an empty location to %s is refused: %j %j', async (operation, body, lines = []) => {
+  await attacked.expectRefused(
+    { as: 'dev', target: `/v1/table/prod$t/${operation}`, body, lines },
+    { kind: 'InvalidInput', says: 'location' },
+  )
 })

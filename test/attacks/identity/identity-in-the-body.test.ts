@@ -38,18 +38,10 @@ it.each([
   expect(String(await arrival.body).replaceAll(' ', '')).toBe(forwarded.replaceAll(' ', ''))
 })
 
-it.each([
-  [
-    'in another case',
-    { Identity: { api_key: 'k' } },
-    /"Identity" in the body is ambiguous; write "identity"/,
-  ],
-  ['in capitals', { IDENTITY: { api_key: 'k' } }, /"IDENTITY"/],
-  ['in the query of a plan', { query: { identity: { api_key: 'k' } } }, /"query.identity" is not accepted/],
-])('rejects an identity %s', async (_label, body, says) => {
+it('rejects an identity in the query of a plan', async () => {
   await attacked.expectRefused(
-    { target: '/v1/table/sandbox$orders/explain_plan', body },
-    { kind: 'InvalidInput', says },
+    { target: '/v1/table/sandbox$orders/explain_plan', body: { query: { identity: { api_key: 'k' } } } },
+    { kind: 'InvalidInput', says: '"query.identity" is not accepted' },
   )
 })
 

@@ -4,17 +4,14 @@ import { attackedGateway } from '../support/attacked-gateway.ts'
 // A namespace that the caller may drop can contain a table that it may not drop.
 const attacked = attackedGateway()
 
-it.each(['Cascade', 'cascade', 'CASCADE', '"Cascade"'])(
-  'behavior %s requires permission on everything below',
-  async (behavior) => {
-    for (const namespace of ['sandbox', 'sandbox$inner']) {
-      await attacked.expectRefused(
-        { as: 'owner', target: `/v1/namespace/${namespace}/drop`, body: { behavior } },
-        { kind: 'PermissionDenied', says: /not allowed DropTable \(behavior Cascade\)/ },
-      )
-    }
-  },
-)
+it.each(['Cascade', '"cascade"'])('behavior %s requires permission on everything below', async (behavior) => {
+  for (const namespace of ['sandbox', 'sandbox$inner']) {
+    await attacked.expectRefused(
+      { as: 'owner', target: `/v1/namespace/${namespace}/drop`, body: { behavior } },
+      { kind: 'PermissionDenied', says: /not allowed DropTable \(behavior Cascade\)/ },
+    )
+  }
+})
 
 it('overwriting a namespace drops everything below', async () => {
   await attacked.expectRefused(
@@ -32,9 +29,6 @@ it('permission to drop namespaces but no tables does not allow a cascade', async
 
 it.each([
   [{ behavior: 'Everything' }, /"Everything" is not a behavior of \w+; expected one of restrict, cascade/],
-  [{ behavior: ['Cascade'] }, /expected a string/],
-  [{ behavior: true }, /expected a string/],
-  [{ Behavior: 'Cascade' }, /is ambiguous; write "behavior"/],
   [{ mode: 'Cascade' }, /"Cascade" is not a mode of DropNamespace; expected one of fail, skip/],
 ])('%j is refused', async (body, says) => {
   await attacked.expectRefused(

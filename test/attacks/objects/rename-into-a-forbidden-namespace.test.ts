@@ -10,7 +10,6 @@ const name = { new_table_name: 'orders' }
 it.each([
   ['into another namespace', { ...name, new_namespace_id: ['production'] }, 'production.orders'],
   ['into the root', { ...name, new_namespace_id: [] }, 'orders'],
-  ['under the other name of the member', { ...name, new_namespace: ['production'] }, 'production.orders'],
   [
     'to a name that is denied',
     { new_table_name: 'vault', new_namespace_id: ['sandbox', 'inner'] },
@@ -26,22 +25,13 @@ it.each([
   )
 })
 
-it.each<[label: string, body: object | undefined, says: RegExp]>([
+it.each<[label: string, body: object, says: RegExp]>([
   ['two destinations', { ...name, new_namespace_id: ['sandbox'], new_namespace: ['production'] }, /differ/],
   ['no destination', {}, /requires "new_table_name"/],
-  ['no body', undefined, /requires "new_table_name"/],
-  ['an empty name', { new_table_name: '' }, /new_table_name is empty/],
   ['a name that is a path', { new_table_name: '../production/orders' }, /is not allowed in a name/],
   ['a name with the delimiter', { new_table_name: 'inner$vault' }, /"inner\$vault"/],
-  ['a name that is a list', { new_table_name: ['orders'] }, /expected a string/],
-  ['a namespace that is text', { ...name, new_namespace_id: 'production' }, /expected a list of strings/],
-  [
-    'another spelling',
-    { ...name, New_Namespace_Id: ['production'] },
-    /is ambiguous; write "new_namespace_id"/,
-  ],
 ])('rejects a rename with %s', async (_label, body, says) => {
-  await attacked.expectRefused({ target, ...(body && { body }) }, { kind: 'InvalidInput', says })
+  await attacked.expectRefused({ target, body }, { kind: 'InvalidInput', says })
 })
 
 it.each(['new_namespace_id', 'new_namespace'])(
