@@ -12,7 +12,7 @@ import { NodeRequests } from '../../src/node-http/node-requests.ts'
 import type { NodeResponse } from '../../src/node-http/node-response.ts'
 import { eventually } from '../support/eventually.ts'
 import { openRawConnection } from '../gateway/support/raw-connection.ts'
-import { scripted, writesBytes } from './client/scripted-upstream.ts'
+import { dispatch, scripted, writesBytes } from './client/scripted-upstream.ts'
 import { respondText, runServer } from './server/running-server.ts'
 
 function fault(): never {
@@ -154,17 +154,12 @@ it.each(clientFaults)(
   async (event, bytes) => {
     const upstream = await scripted(writesBytes(bytes))
     const error = await new Promise((resolve) => {
-      upstream.client.dispatch(
-        { method: 'GET', path: '/', headers: [], body: null },
-        {
-          onRequestStart() {},
-          onResponseStart() {},
-          onResponseData: (_chunk, release) => release?.(),
-          onResponseEnd: () => resolve('the end'),
-          onResponseError: resolve,
-          [event]: fault,
-        },
-      )
+      dispatch(upstream, {
+        onResponseData: (_chunk, release) => release?.(),
+        onResponseEnd: () => resolve('the end'),
+        onResponseError: resolve,
+        [event]: fault,
+      })
     })
     expect(error).toMatchObject({ message: 'a fault of the program' })
   },
@@ -176,16 +171,7 @@ it.each([
 ])('a fault %s leaves the client usable', async (_when, bytes) => {
   const upstream = await scripted(writesBytes(bytes))
   const ended = vi.fn<() => never>(fault)
-  upstream.client.dispatch(
-    { method: 'GET', path: '/', headers: [], body: null },
-    {
-      onRequestStart() {},
-      onResponseStart() {},
-      onResponseData() {},
-      onResponseEnd: ended,
-      onResponseError: ended,
-    },
-  )
+  dispatch(upstream, { onResponseEnd: ended, onResponseError: ended })
   await eventually(() => expect(ended).toHaveBeenCalled())
   upstream.script = writesBytes('HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nnext')
   expect(String((await upstream.get()).body)).toBe('next')

@@ -80,18 +80,6 @@ it('forwards no part of a refused body', async () => {
   expect(upstream.requests).toHaveLength(1)
 })
 
-it('a body larger than the burst needs a full bucket, and leaves a debt', async () => {
-  const setup = limited({
-    byteQuotas: [{ name: 'up', per: 'principal', perSecond: 1000 }],
-  })
-  const { gateway } = await startGatewayAndUpstream(setup)
-  const send = (bytes: number) => gateway.post(insert, { headers: arrow, body: arrowBytes(bytes) })
-  expect(await send(100_000)).toMatchObject({ status: 200 })
-  const refused = await send(1)
-  expectError(refused, { kind: 'Throttling', says: '"up"' })
-  expect(Number(refused.headers['retry-after'])).toBeGreaterThan(90)
-})
-
 it('charges a body without a length as it is transferred, and delays the next one', async () => {
   const setup = limited({
     byteQuotas: [{ name: 'up', per: 'principal', perSecond: 1 }],

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createBody, scripted, writesBytes, type Script } from './scripted-upstream.ts'
+import { createBody, dispatch, scripted, writesBytes, type Script } from './scripted-upstream.ts'
 import { eventually } from '../../support/eventually.ts'
 
 const good = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}'
@@ -71,14 +71,8 @@ it('replaces an idle connection if a fresh one is requested', async () => {
   const upstream = await scripted(writesBytes(good))
   await upstream.get()
   await new Promise<void>((resolve, reject) => {
-    const handler = {
-      onRequestStart: () => undefined,
-      onResponseStart: () => undefined,
-      onResponseData: () => undefined,
-      onResponseEnd: () => resolve(),
-      onResponseError: reject,
-    }
-    upstream.client.dispatch({ method: 'GET', path: '/', headers: [], body: null }, handler, true)
+    const handler = { onResponseEnd: () => resolve(), onResponseError: reject }
+    dispatch(upstream, handler, '/', true)
   })
   expect(upstream.sockets).toHaveLength(2)
   expect(upstream.client.connectionCount()).toBe(1)
@@ -114,11 +108,7 @@ it.each<[name: string, Script]>([
 ])('aborting a request %s closes its connection and ends it once', async (_what, script) => {
   const upstream = await scripted(script)
   const ends: unknown[] = []
-  const request = { method: 'GET', path: '/', headers: [], body: null } as const
-  const call = upstream.client.dispatch(request, {
-    onRequestStart: () => undefined,
-    onResponseStart: () => undefined,
-    onResponseData: () => undefined,
+  const call = dispatch(upstream, {
     onResponseEnd: () => ends.push('end'),
     onResponseError: (error) => ends.push(error),
   })
@@ -136,13 +126,9 @@ it.each<[name: string, Script]>([
 
 it('aborting a completed request does not affect the next one on its connection', async () => {
   const upstream = await scripted(writesBytes(good))
-  const request = { method: 'GET', path: '/', headers: [], body: null } as const
   let failed = 0
   const over = await new Promise<{ abort(reason: Error): void; pause(): void }>((resolve) => {
-    const call = upstream.client.dispatch(request, {
-      onRequestStart: () => undefined,
-      onResponseStart: () => undefined,
-      onResponseData: () => undefined,
+    const call = dispatch(upstream, {
       onResponseEnd: () => resolve(call),
       onResponseError: () => (failed += 1),
     })

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { waitUntilStable } from '../../gateway/support/waiting.ts'
-import { scripted, type Scripted } from './scripted-upstream.ts'
+import { dispatch, scripted, type Scripted } from './scripted-upstream.ts'
 
 const mebibyte = 1024 * 1024
 const bodies = Array.from({ length: 4 }, () => randomBytes(3 * mebibyte + 17))
@@ -12,14 +12,12 @@ const bodies = Array.from({ length: 4 }, () => randomBytes(3 * mebibyte + 17))
  * Resolves with the body of a response that is read as late as possible: pooled chunks are read long after they
  * arrived, and all others at the end.
  */
-function readLate({ client }: Scripted, index: number): Promise<{ readonly body: Promise<Buffer> }> {
+function readLate(upstream: Scripted, index: number): Promise<{ readonly body: Promise<Buffer> }> {
   return new Promise((resolve, reject) => {
     const chunks: Promise<Buffer>[] = []
-    client.dispatch(
-      { method: 'GET', path: `/${index}`, headers: [], body: null },
+    dispatch(
+      upstream,
       {
-        onRequestStart: () => undefined,
-        onResponseStart: () => undefined,
         onResponseData: (chunk, release) =>
           chunks.push(release ? late(chunk, release) : Promise.resolve(chunk)),
         onResponseEnd(last) {
@@ -28,6 +26,7 @@ function readLate({ client }: Scripted, index: number): Promise<{ readonly body:
         },
         onResponseError: reject,
       },
+      `/${index}`,
     )
   })
 }
@@ -72,31 +71,26 @@ it.each([
 })
 
 /** Resolves at the end of a response whose last chunk is never released, with whether it was a pooled one. */
-function keepLastChunk({ client }: Scripted): Promise<boolean> {
+function keepLastChunk(upstream: Scripted): Promise<boolean> {
   return new Promise((resolve, reject) => {
     let inUse = 0
     let hasEnded = false
-    client.dispatch(
-      { method: 'GET', path: '/', headers: [], body: null },
-      {
-        onRequestStart: () => undefined,
-        onResponseStart: () => undefined,
-        onResponseData(_chunk, release) {
-          if (release === undefined) return
-          inUse += 1
-          setTimeout(() => {
-            if (hasEnded) return
-            inUse -= 1
-            release()
-          })
-        },
-        onResponseEnd() {
-          hasEnded = true
-          resolve(inUse > 0)
-        },
-        onResponseError: reject,
+    dispatch(upstream, {
+      onResponseData(_chunk, release) {
+        if (release === undefined) return
+        inUse += 1
+        setTimeout(() => {
+          if (hasEnded) return
+          inUse -= 1
+          release()
+        })
       },
-    )
+      onResponseEnd() {
+        hasEnded = true
+        resolve(inUse > 0)
+      },
+      onResponseError: reject,
+    })
   })
 }
 
@@ -113,28 +107,23 @@ it('a response does not wait for chunks of the one before it on its connection',
 })
 
 it('reads at most one buffer while no chunk is released', async () => {
-  const { client } = await scripted((socket) => writeSized(socket, Buffer.alloc(64 * mebibyte)))
+  const upstream = await scripted((socket) => writeSized(socket, Buffer.alloc(64 * mebibyte)))
   const lent: (() => void)[] = []
   let bytes = 0
   let isRetained = true
   const ended = new Promise<void>((resolve, reject) => {
-    client.dispatch(
-      { method: 'GET', path: '/', headers: [], body: null },
-      {
-        onRequestStart: () => undefined,
-        onResponseStart: () => undefined,
-        onResponseData(chunk, release) {
-          bytes += chunk.length
-          if (isRetained && release !== undefined) lent.push(release)
-          else release?.()
-        },
-        onResponseEnd(last) {
-          bytes += last?.length ?? 0
-          resolve()
-        },
-        onResponseError: reject,
+    dispatch(upstream, {
+      onResponseData(chunk, release) {
+        bytes += chunk.length
+        if (isRetained && release !== undefined) lent.push(release)
+        else release?.()
       },
-    )
+      onResponseEnd(last) {
+        bytes += last?.length ?? 0
+        resolve()
+      },
+      onResponseError: reject,
+    })
   })
   for (let round = 0; round < 5; round += 1) {
     const before = bytes

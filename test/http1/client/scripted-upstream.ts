@@ -5,6 +5,7 @@ import { directOpener } from '../../support/direct-opener.ts'
 import { createHttp1Client, type Http1Client } from '../../../src/http1/client/http1-client.ts'
 import { sendRequest, type BufferedResponse } from '../../../src/http1/client/send-request.ts'
 import type { BodySink } from '../../../src/http1/codec/body-source.ts'
+import type { ResponseHandler } from '../../../src/http1/client/request-controller.ts'
 import type { OutgoingRequest } from '../../../src/http1/client/outgoing-request.ts'
 
 /** A body of one chunk, which ends unless it is `endless`. */
@@ -72,4 +73,25 @@ export async function scripted(script: Script, timeout: object = {}): Promise<Sc
 /** Writes these bytes for each request. */
 export function writesBytes(bytes: string): Script {
   return (socket) => socket.write(bytes, 'latin1')
+}
+
+/** Sends a GET whose response is handled by these callbacks alone. */
+export function dispatch(
+  { client }: Pick<Scripted, 'client'>,
+  handler: Partial<ResponseHandler>,
+  path = '/',
+  isFresh = false,
+) {
+  const ignored: ResponseHandler = {
+    onRequestStart: () => undefined,
+    onResponseStart: () => undefined,
+    onResponseData: () => undefined,
+    onResponseEnd: () => undefined,
+    onResponseError: () => undefined,
+  }
+  return client.dispatch(
+    { method: 'GET', path, headers: [], body: null },
+    { ...ignored, ...handler },
+    isFresh,
+  )
 }

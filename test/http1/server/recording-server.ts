@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { connect, type Server, type Socket } from 'node:net'
+import { connect, type AddressInfo, type Server, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 import type { IncomingRequest } from '../../../src/http1/server/incoming-request.ts'
 import type { OutgoingResponse } from '../../../src/http1/server/outgoing-response.ts'
@@ -8,7 +8,7 @@ import { RequestQueue } from '../../../src/http1/server/request-queue.ts'
 import { NodeRequests } from '../../../src/node-http/node-requests.ts'
 import { respondText, runServer } from './running-server.ts'
 
-export interface AcceptedRequest {
+interface AcceptedRequest {
   readonly method: string
   readonly target: string
   readonly headers: readonly string[]
@@ -17,9 +17,9 @@ export interface AcceptedRequest {
 }
 
 export interface Accepted {
-  readonly requests: AcceptedRequest[]
+  readonly requests: readonly AcceptedRequest[]
   /** Why the connection was closed. */
-  error?: string | undefined
+  readonly error: string | undefined
 }
 
 /** What node reads a connection through: a server may read it with another socket than the accepted one. */
@@ -32,9 +32,9 @@ interface Handle {
 export interface RecordingServer {
   readonly port: number
   readonly handles: Map<number, Handle>
-  readonly acceptedByPort: Map<number, Accepted>
-  /** Returns the last error since the previous call, unless errors are recorded by port. */
-  readonly takeError?: () => string | undefined
+  readonly acceptedByPort: Map<number, readonly AcceptedRequest[]>
+  /** Returns the last error since the previous call. */
+  readonly takeError: () => string | undefined
 }
 
 type Response = Pick<OutgoingResponse, 'keepAlive' | 'writeHead' | 'end' | 'destroy'>
@@ -45,50 +45,34 @@ const readTimeoutMs = 2_000
 /** Event loop turns in which a server handles a few pipelined requests that it has read. */
 const settlingTurns = 16
 
-export function acceptedOn({ acceptedByPort }: RecordingServer, socket: Socket): Accepted {
-  const port = socket.remotePort ?? 0
-  let accepted = acceptedByPort.get(port)
-  if (accepted === undefined) acceptedByPort.set(port, (accepted = { requests: [] }))
-  return accepted
-}
-
-export function recordRequest(
-  recorder: RecordingServer,
-  socket: Socket,
-  request: Omit<AcceptedRequest, 'body' | 'isComplete'>,
-): AcceptedRequest {
-  const one: AcceptedRequest = { ...request, body: '', isComplete: false }
-  acceptedOn(recorder, socket).requests.push(one)
-  return one
-}
-
-export function recordHandles(server: Server, recorder: RecordingServer): void {
+function createRecorder(
+  server: Server,
+  port: number,
+  takeError: RecordingServer['takeError'],
+): RecordingServer {
+  const recorder: RecordingServer = { port, handles: new Map(), acceptedByPort: new Map(), takeError }
   server.prependListener('connection', (socket: Socket & { readonly _handle: Handle }) =>
     recorder.handles.set(socket.remotePort ?? 0, socket._handle),
   )
+  return recorder
 }
 
 /** Runs the listener; every request gets a response. */
 export async function startRecordingListener(): Promise<RecordingServer> {
   const running = await runServer((request, response) => serveRecorded(recorder, request, response))
-  const recorder: RecordingServer = {
-    port: Number(new URL(running.url).port),
-    handles: new Map(),
-    acceptedByPort: new Map(),
-    takeError: () => running.causes.splice(0).at(-1),
-  }
-  recordHandles(running.server.server, recorder)
+  const port = Number(new URL(running.url).port)
+  const recorder = createRecorder(running.server.server, port, () => running.causes.splice(0).at(-1))
   return recorder
 }
 
 /** Runs a server of node:http whose requests are taken as those of an application. */
 export async function startNodeRequests(): Promise<RecordingServer> {
-  let error: string | undefined
+  const errors: (string | undefined)[] = []
   const requests = new NodeRequests({
     scheduler: new RequestQueue(),
     sendTimeoutMs: 60_000,
     isDraining: () => false,
-    onConnectionError: (_reason, _addresses, cause) => (error = cause),
+    onConnectionError: (_reason, _addresses, cause) => void errors.push(cause),
     errorResponse: () => undefined,
   })
   const serve = (raw: IncomingMessage, rawResponse: ServerResponse): void =>
@@ -105,18 +89,9 @@ export async function startNodeRequests(): Promise<RecordingServer> {
     server.close()
     server.closeAllConnections()
   })
-  const address = server.address()
-  const recorder: RecordingServer = {
-    port: typeof address === 'object' ? (address?.port ?? 0) : 0,
-    handles: new Map(),
-    acceptedByPort: new Map(),
-    takeError() {
-      const taken = error
-      error = undefined
-      return taken
-    },
-  }
-  recordHandles(server, recorder)
+  const recorder = createRecorder(server, (server.address() as AddressInfo).port, () =>
+    errors.splice(0).at(-1),
+  )
   return recorder
 }
 
@@ -127,7 +102,9 @@ function serveRecorded(recorder: RecordingServer, request: IncomingRequest, resp
     if (response.keepAlive) throw new Error('a connection is reused after a body of unknown length')
     return respondText(response, '')
   }
-  const one = recordRequest(recorder, request.socket, { method, target, headers })
+  const port = request.socket.remotePort ?? 0
+  const one = { method, target, headers, body: '', isComplete: false }
+  recorder.acceptedByPort.set(port, [...(recorder.acceptedByPort.get(port) ?? []), one])
   if (method === 'CONNECT') {
     one.isComplete = true
     return response.destroy()
@@ -144,7 +121,7 @@ function serveRecorded(recorder: RecordingServer, request: IncomingRequest, resp
 
 /** The complete requests that a server accepted, once it has read the bytes or closed the connection. */
 export async function sendTo(recorder: RecordingServer, bytes: Buffer): Promise<Accepted> {
-  recorder.takeError?.()
+  recorder.takeError()
   const client = connect(recorder.port, '127.0.0.1')
   client.on('error', () => undefined).resume()
   await once(client, 'connect')
@@ -156,9 +133,9 @@ export async function sendTo(recorder: RecordingServer, bytes: Buffer): Promise<
     await new Promise(setImmediate)
   for (let turn = 0; turn < settlingTurns; turn += 1) await new Promise(setImmediate)
   client.resetAndDestroy()
-  const { requests, error } = recorder.acceptedByPort.get(port) ?? { requests: [] }
+  const requests = recorder.acceptedByPort.get(port) ?? []
   recorder.acceptedByPort.delete(port)
   recorder.handles.delete(port)
   const end = requests.findIndex(({ isComplete }) => !isComplete)
-  return { requests: end === -1 ? requests : requests.slice(0, end), error: error ?? recorder.takeError?.() }
+  return { requests: end === -1 ? requests : requests.slice(0, end), error: recorder.takeError() }
 }

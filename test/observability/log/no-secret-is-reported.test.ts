@@ -159,159 +159,102 @@ function requests(key: string, otherKey: string, token: string): Sent[] {
     aws_secret_access_key: plant(what),
     aws_session_token: plant(`${what}, token`),
   })
-  const json = JSON.stringify
+  const send = (action: string, more: Partial<Sent> = {}): Sent => ({
+    target: `${table}/${action}`,
+    headers: dev,
+    ...more,
+  })
+  const sendJson = (action: string, body: object): Sent => send(action, { body: JSON.stringify(body) })
+  const list = (more: Partial<Sent>): Sent => ({
+    method: 'GET',
+    target: '/v1/namespace/sales/list',
+    headers: dev,
+    ...more,
+  })
+  const forged = `${token.slice(0, -8)}${plant('a forged token').slice(-8)}`
+  const properties = {
+    'content-type': 'application/vnd.apache.arrow.stream',
+    'x-catalog-table-properties': JSON.stringify(storage('properties in a header')),
+  }
   return [
-    // Credentials that are valid, invalid, repeated, and in wrong positions.
-    { target: `${table}/describe`, headers: dev },
-    { target: `${table}/describe`, headers: { authorization: `Bearer ${token}` } },
-    { target: `${table}/drop`, headers: { authorization: `Bearer ${token}` } },
-    { target: `${table}/describe`, headers: { 'x-api-key': otherKey } },
-    { target: `${table}/describe`, headers: { 'x-api-key': plant('an unknown key') } },
-    { target: `${table}/describe`, headers: { 'x-api-key': `cg_${plant('a key of the right form')}_x` } },
-    { target: `${table}/describe`, headers: { authorization: `Bearer ${plant('a token that is none')}` } },
-    {
-      target: `${table}/describe`,
-      headers: { authorization: `Bearer ${token.slice(0, -8)}${plant('a forged token').slice(-8)}` },
-    },
-    { target: `${table}/describe`, headers: { authorization: `Basic ${plant('a password')}` } },
-    {
-      target: `${table}/describe`,
-      headers: { ...dev, authorization: `Bearer ${plant('a token beside a key')}` },
-    },
-    { target: `${table}/describe`, headers: { ...dev, cookie: `session=${plant('a cookie')}` } },
-    { target: `${table}/describe`, headers: { ...dev, x_api_key: plant('a key with an underscore') } },
-    { target: `${table}/describe?api_key=${plant('a key in the query')}`, headers: dev },
-    { target: `${table}/describe?access_token=${plant('a token in the query')}`, headers: {} },
+    // Credentials that are valid, invalid, and in wrong positions.
+    send('drop', { headers: { authorization: `Bearer ${token}` } }),
+    ...[
+      dev,
+      { authorization: `Bearer ${token}` },
+      { 'x-api-key': otherKey },
+      { 'x-api-key': plant('an unknown key') },
+      { 'x-api-key': `cg_${plant('a key of the right form')}_x` },
+      { authorization: `Bearer ${plant('a token that is none')}` },
+      { authorization: `Bearer ${forged}` },
+      { authorization: `Basic ${plant('a password')}` },
+      { ...dev, authorization: `Bearer ${plant('a token beside a key')}` },
+      { ...dev, cookie: `session=${plant('a cookie')}` },
+      { ...dev, x_api_key: plant('a key with an underscore') },
+    ].map((headers) => send('describe', { headers })),
+    send(`describe?api_key=${plant('a key in the query')}`),
+    send(`describe?access_token=${plant('a token in the query')}`, { headers: {} }),
+    send(`describe?version=${plant('a parameter of the wrong type')}`),
+    send(`describe?delimiter=a&delimiter=${plant('a repeated parameter')}`),
     { target: `/v1/nothing?token=${plant('a token in the query of nothing')}`, headers: dev },
-    { target: `${table}/describe?version=${plant('a parameter of the wrong type')}`, headers: dev },
-    { target: `${table}/describe?delimiter=a&delimiter=${plant('a repeated parameter')}`, headers: dev },
     // Context entries for the upstream only.
-    { target: `${table}/drop`, headers: { ...dev, 'x-catalog-ctx-token': plant('a context entry') } },
-    {
-      target: `${table}/drop`,
-      headers: { ...dev, 'x-catalog-ctx-gateway-token': plant('a reserved context entry') },
-    },
-    {
-      target: `${table}/drop`,
-      headers: { ...dev, 'x-lance-ctx-token': plant('a context entry of another dialect') },
-    },
-    {
-      target: `${table}/drop`,
-      headers: {
-        ...dev,
-        traceparent: plant('a traceparent that is none'),
-        baggage: `key=${plant('baggage')}`,
-      },
-    },
-    {
-      target: `${table}/drop`,
-      headers: { ...dev, 'x-request-id': `${plant('a request id that is none')} !` },
-    },
-    {
-      target: `${table}/describe`,
-      headers: dev,
-      body: json({ identity: { api_key: plant('a key in a body'), auth_token: plant('a token in a body') } }),
-    },
-    {
-      target: `${table}/describe`,
+    ...[
+      { 'x-catalog-ctx-token': plant('a context entry') },
+      { 'x-catalog-ctx-gateway-token': plant('a reserved context entry') },
+      { 'x-lance-ctx-token': plant('a context entry of another dialect') },
+      { traceparent: plant('a traceparent that is none'), baggage: `key=${plant('baggage')}` },
+      { 'x-request-id': `${plant('a request id that is none')} !` },
+    ].map((headers) => send('drop', { headers: { ...dev, ...headers } })),
+    sendJson('describe', {
+      identity: { api_key: plant('a key in a body'), auth_token: plant('a token in a body') },
+    }),
+    send('describe', {
       headers: { 'content-type': 'application/json' },
-      body: json({ identity: { api_key: plant('only a key in a body') } }),
-    },
-    {
-      target: `${table}/drop`,
-      headers: dev,
-      body: json({
-        identity: { api_key: plant('a key in the body of a change') },
-        context: { token: plant('a context entry in a body') },
-      }),
-    },
-    {
-      target: `${table}/register`,
-      headers: dev,
-      body: json({ location: 's3://bucket/orders', properties: storage('properties of a table') }),
-    },
-    {
-      target: `${table}/declare`,
-      headers: dev,
-      body: json({ storage_options: storage('storage options of a body') }),
-    },
-    { target: `${table}/declare`, headers: dev, body: `{"storage_options":{"a":"${plant('a broken body')}"` },
-    { target: `${table}/declare`, headers: dev, body: `{"a":${plant('no JSON')}}` },
-    {
-      target: `${table}/declare`,
-      headers: dev,
-      body: json({ properties: { [plant('a name of a property')]: '1' }, id: ['other'] }),
-    },
-    {
-      target: `${table}/delete`,
-      headers: dev,
-      body: json({ predicate: `card = '${plant('a value in a filter')}'` }),
-    },
-    {
-      target: `${table}/update`,
-      headers: dev,
-      body: json({ updates: [['card', `'${plant('a value of an update')}'`]] }),
-    },
-    {
-      target: `${table}/create`,
-      headers: {
-        ...dev,
-        'content-type': 'application/vnd.apache.arrow.stream',
-        'x-catalog-table-properties': json(storage('properties in a header')),
-      },
+      body: JSON.stringify({ identity: { api_key: plant('only a key in a body') } }),
+    }),
+    sendJson('drop', {
+      identity: { api_key: plant('a key in the body of a change') },
+      context: { token: plant('a context entry in a body') },
+    }),
+    sendJson('register', { location: 's3://bucket/orders', properties: storage('properties of a table') }),
+    sendJson('declare', { storage_options: storage('storage options of a body') }),
+    send('declare', { body: `{"storage_options":{"a":"${plant('a broken body')}"` }),
+    send('declare', { body: `{"a":${plant('no JSON')}}` }),
+    sendJson('declare', { properties: { [plant('a name of a property')]: '1' }, id: ['other'] }),
+    sendJson('delete', { predicate: `card = '${plant('a value in a filter')}'` }),
+    sendJson('update', { updates: [['card', `'${plant('a value of an update')}'`]] }),
+    send('create', {
+      headers: { ...dev, ...properties },
       body: Buffer.concat([arrowStart, Buffer.from(plant('an upload'))]),
-    },
-    {
-      target: `${table}/describe`,
-      headers: dev,
+    }),
+    send('describe', {
       answering: respondWith(200, { location: 's3://a', storage_options: storage('vended credentials') }),
-    },
+    }),
     {
-      target: `${table}/create_index`,
-      headers: dev,
-      body: json({ column: 'a', index_type: 'BTREE' }),
+      ...sendJson('create_index', { column: 'a', index_type: 'BTREE' }),
       answering: respondWith(200, { storage_options: storage('credentials in the answer to a change') }),
     },
-    {
-      target: `${table}/drop`,
-      headers: dev,
+    send('drop', {
       answering: respondWith(500, `at connect (postgres://user:${plant('a password in an error')}@db)`, {}),
-    },
-    {
-      target: `${table}/describe`,
-      headers: dev,
-      answering: respondWith(502, json({ detail: `access_token=${plant('a detail in an error')}` })),
-    },
-    {
-      target: `${table}/drop`,
-      headers: dev,
-      answering: respondWith(
-        200,
-        `{"storage_options": ${plant('credentials in a broken answer to a change')}}`,
-      ),
-    },
-    {
-      target: `${table}/describe`,
-      headers: dev,
+    }),
+    send('describe', {
+      answering: respondWith(502, `{"detail":"access_token=${plant('a detail in an error')}"}`),
+    }),
+    send('drop', {
+      answering: respondWith(200, `{"storage_options": ${plant('a broken answer to a change')}}`),
+    }),
+    send('describe', {
       answering: (_arrival, response) =>
         response.socket?.end(
           `HTTP/1.1 200 OK\r\ncontent-length: 9\r\nbad header: ${plant('in a bad head of an answer')}\r\n\r\n`,
         ),
-    },
-    {
-      method: 'GET',
-      target: '/v1/namespace/sales/list',
-      headers: dev,
+    }),
+    list({
       // Short enough that a parse error would quote all of it.
       answering: respondWith(200, `{"a":${plant('a broken listing', `p${randomBytes(5).toString('hex')}`)}}`),
-    },
-    {
-      method: 'GET',
-      target: '/v1/namespace/sales/list',
-      headers: dev,
-      answering: respondWith(200, json([plant('a listing that is none')])),
-    },
-    { method: 'GET', target: `/v1/namespace/sales/list?page_token=${plant('a page token')}`, headers: dev },
+    }),
+    list({ answering: respondWith(200, JSON.stringify([plant('a listing that is none')])) }),
+    list({ target: `/v1/namespace/sales/list?page_token=${plant('a page token')}` }),
   ]
 }
 

@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest'
 import { respondWith } from '../../gateway/support/recording-upstream.ts'
 import { sendRaw } from '../../gateway/support/raw-request.ts'
-import { linesOf, manyGroups, servingProgram, type LogLine } from '../serving-gateway.ts'
+import { linesOf, manyGroups, servingGateway, type LogLine } from '../serving-gateway.ts'
 
 const json = { 'content-type': 'application/json' }
 
 it('each request has a line, including refusals, and none is lost on shutdown', async () => {
-  const gateway = await servingProgram({})
+  const gateway = await servingGateway({})
   const allowed = await gateway.post('/v1/table/sales$orders/describe', {
     headers: { ...json, 'x-request-id': 'mine' },
     body: '{"id":["sales","orders"]}',

@@ -1,4 +1,3 @@
-import { stringify } from 'yaml'
 import { expect, it, onTestFinished } from 'vitest'
 import { makeSigningKey, signToken, startIssuer } from '../../identity/jwt/token-issuer.ts'
 import { seriesOf } from '../metrics/series.ts'
@@ -7,24 +6,13 @@ import { linesOf, servingGateway } from '../serving-gateway.ts'
 it('unusable keys are logged once, and tokens without groups once and in a metric', async () => {
   const issuer = await startIssuer()
   onTestFinished(() => issuer.stop())
-  const settings = {
-    upstream: { url: 'http://127.0.0.1:9' },
-    listen: { port: 0 },
-    admin: { port: 0 },
-    policies: { folder: 'policies' },
-    audit: { folder: 'audit' },
+  Object.assign(issuer, { published: [issuer.key.publicKey, { kty: 'oct', kid: 'odd', k: 'c2VjcmV0' }] })
+  const gateway = await servingGateway({
     identity: {
       apiKeys: { store: 'keys.yaml', pepperFile: 'pepper' },
-      issuers: [
-        {
-          ...issuer.configuration,
-          groupsClaim: 'resource_access.my.client.roles',
-        },
-      ],
+      issuers: [{ ...issuer.configuration, groupsClaim: 'resource_access.my.client.roles' }],
     },
-  }
-  Object.assign(issuer, { published: [issuer.key.publicKey, { kty: 'oct', kid: 'odd', k: 'c2VjcmV0' }] })
-  const gateway = await servingGateway({}, { 'gateway.yaml': stringify(settings) })
+  })
   for (const jti of ['one', 'two']) {
     const authorization = `Bearer ${await signToken(issuer.key, { jti, resource_access: {} })}`
     const response = await fetch(`${gateway.url}/v1/table/a$t/describe`, {

@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest'
-import { startRecordingUpstream } from '../../gateway/support/recording-upstream.ts'
 import type { TestedGateway } from '../../gateway/support/open-gateway.ts'
 import { tracedGateway } from './traced-gateway.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -46,17 +45,6 @@ it('spans that the receiver cannot take for a while are sent again', async () =>
   receiver.status = 200
   await eventually(async () => expect(receiver.spans).toHaveLength(spansOfARequest))
   expect(await dropped(gateway, 'export_failed')).toBe(0)
-})
-
-it('an unreachable receiver does not affect requests', async () => {
-  const closed = await startRecordingUpstream()
-  await closed.close()
-  const { gateway } = await tracedGateway(
-    { endpoint: `${closed.url}/v1/traces` },
-    { tuning: { spans: { timeoutMs: 200 } } },
-  )
-  expect(await gateway.post(exists)).toMatchObject({ status: 200 })
-  await gateway.stop()
 })
 
 async function dropped(gateway: TestedGateway, reason: string): Promise<number> {
