@@ -3,6 +3,10 @@ import { expect, it } from 'vitest'
 import type { KnownCredentials } from '../../src/policy/analysis/lint/lint-names.ts'
 import { lintPolicies } from '../../src/policy/analysis/lint/lint-policies.ts'
 import { compilePolicies } from '../../src/policy/policy-set.ts'
+import { runAtOnce } from '../../src/lib/async/run-in-slices.ts'
+import { builtInVocabulary } from '../../src/policy/language/policy-vocabulary.ts'
+import { assertDocuments, collectDocuments } from '../../src/policy/source/document-problems.ts'
+import { parsePolicyFile } from '../../src/policy/source/load-policies.ts'
 import { parsePolicies } from './parse-policies.ts'
 
 type Fields = Readonly<Record<string, string>>
@@ -95,7 +99,36 @@ const cases = readFileSync(new URL('policy-mistakes.txt', import.meta.url), 'utf
     }))
   })
 
-it.each(cases)('$kind: $text', ({ kind, text, messages }) => {
+/** The errors of a folder with one file for each text, `a.yaml` and so on. */
+function listErrors(texts: readonly string[]): readonly string[] {
+  const files = texts.map((text, index) => {
+    const name = 'abc'.charAt(index)
+    const fields = formatFields({ ...head, metadata: `{ name: ${name} }`, namespace: '[crm]' })
+    return parsePolicyFile(
+      { name: `${name}.yaml`, bytes: Buffer.from(`${fields}${text}\n`) },
+      builtInVocabulary,
+    )
+  })
+  try {
+    runAtOnce(assertDocuments(collectDocuments(files)))
+    return []
+  } catch (error) {
+    return (error as Error).message.split('\n')
+  }
+}
+
+it.each(cases.filter(({ kind }) => kind === 'folders'))('folders: $text', ({ text, messages }) => {
+  expect(listErrors(text.split('\n---\n'))).toEqual(messages)
+})
+
+it('rows of many conditions fit the columns that are declared', () => {
+  const rows = Array.from({ length: 1_000 }, (_, number) => `id = ${number}`).join(' or ')
+  const restriction = `{ id: r, subjects: { any: true }, tables: [t], columns: { without: [pii] }, rows: "${rows}" }`
+  const tags = 'tags: { tables: { t: { columns: { id: number, ssn: { type: text, tags: [pii] } } } } }'
+  expect(listErrors([tags, `restrict: [${restriction}]`])).toEqual([])
+})
+
+it.each(cases.filter(({ kind }) => kind !== 'folders'))('$kind: $text', ({ kind, text, messages }) => {
   const fields = Object.fromEntries(
     Array.from(text.matchAll(/^(\w+): ?(.*)$/gm), ([, name, value]) => [name, value]),
   )
