@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import type { KnownCredentials } from '../../src/policy/analysis/lint/lint-names.ts'
 import { lintPolicies } from '../../src/policy/analysis/lint/lint-policies.ts'
@@ -8,6 +7,7 @@ import { builtInVocabulary } from '../../src/policy/language/policy-vocabulary.t
 import { assertDocuments, collectDocuments } from '../../src/policy/source/document-problems.ts'
 import { parsePolicyFile } from '../../src/policy/source/load-policies.ts'
 import { parsePolicies } from './parse-policies.ts'
+import { readWrittenCases } from './written-cases.ts'
 
 type Fields = Readonly<Record<string, string>>
 
@@ -83,21 +83,7 @@ const kinds: Readonly<Record<string, (text: string, fields: Fields) => string>> 
     formatDocument({ kind: 'DecisionTable' }, 'tests', { table: '[a, t]', expect: 'deny', ...fields }),
 }
 
-/** Cases of policy-mistakes.txt: below `== kind`, each is a text, and after `> ` each message about it, or `-`. */
-const cases = readFileSync(new URL('policy-mistakes.txt', import.meta.url), 'utf8')
-  .split(/^== /m)
-  .flatMap((section) => {
-    const [, kind = '', list = ''] = /^(\w+)\n([^]*)$/.exec(section) ?? []
-    return [...list.matchAll(/((?:(?!> ).*\n)+?)((?:> .*\n)+)/g)].map(([, text = '', messages = '']) => ({
-      kind,
-      text: text.trim(),
-      messages: messages
-        .trim()
-        .replace(/^> /, '')
-        .split('\n> ')
-        .filter((message) => message !== '-'),
-    }))
-  })
+const cases = readWrittenCases(new URL('policy-mistakes.txt', import.meta.url))
 
 /** The errors of a folder with one file for each text, `a.yaml` and so on. */
 function listErrors(texts: readonly string[]): readonly string[] {

@@ -3,10 +3,10 @@ import { compilePolicies } from '../../../../src/policy/policy-set.ts'
 import { lintPolicies } from '../../../../src/policy/analysis/lint/lint-policies.ts'
 import { parseDocuments } from '../../parse-documents.ts'
 
-// Comparing all pairs would take most of an hour.
-it('lints ten thousand policies in one namespace in seconds', { timeout: 60_000 }, () => {
+// Comparing all pairs would take minutes.
+it('lints thousands of policies in one namespace in seconds', { timeout: 60_000 }, () => {
   const documents = parseDocuments(
-    Array.from({ length: 10_000 }, (_, number) => ({
+    Array.from({ length: 3_000 }, (_, number) => ({
       name: `team-${number}`,
       namespace: ['shared'],
       rules: [
@@ -22,7 +22,7 @@ it('lints ten thousand policies in one namespace in seconds', { timeout: 60_000 
   )
   const begin = performance.now()
   const findings = lintPolicies(compilePolicies(documents))
-  expect(performance.now() - begin).toBeLessThan(30_000)
+  expect(performance.now() - begin).toBeLessThan(15_000)
   expect(new Set(findings.map(({ check }) => check))).toEqual(new Set(['pattern']))
-  expect(findings).toHaveLength(10_000)
+  expect(findings).toHaveLength(3_000)
 })
