@@ -77,7 +77,7 @@ it('conceals a table in a batch and the destination of a rename as in other requ
   expectError(batch, tableNotFound('open$vault'))
 })
 
-it('records the actual denial in the audit log', async () => {
+it('records the actual denial with its rule in the audit log, and no intent', async () => {
   const response = await shared.gateway.post('/v1/table/open$vault/drop', { as: 'ann' })
   const id = response.headers['x-request-id']
   await eventually(async () =>
@@ -86,9 +86,13 @@ it('records the actual denial in the audit log', async () => {
         request: id,
         status: 404,
         reason: 'denied',
+        operation: 'DropTable',
+        id: ['open', 'vault'],
+        principal: expect.objectContaining({ name: 'ann' }) as object,
         rule: expect.objectContaining({ policy: 'open', rule: 'no-vault' }) as object,
         details: { needs: 'DropTable on "open$vault"' },
       }),
     ),
   )
+  expect(ofKind(await recordsOf(shared.gateway.auditFolder), 'intent')).toEqual([])
 })

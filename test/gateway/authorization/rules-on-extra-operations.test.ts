@@ -106,7 +106,7 @@ describe('an extra operation', () => {
     expectError(await gateway.post('/v1/table/sales$orders/compact'), { kind: 'PermissionDenied', says })
     await gateway.stop()
     expect(ofKind(await recordsOf(gateway.auditFolder), 'refusal')).toMatchObject([
-      { operation: 'CompactTable', id: ['sales', 'orders'], reason: 'no_rule' },
+      { operation: 'CompactTable', id: ['sales', 'orders'], principal: { name: 'dev' }, reason: 'no_rule' },
     ])
   })
 })

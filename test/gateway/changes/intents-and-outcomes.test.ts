@@ -9,7 +9,6 @@ import { respondWith, getHeaderValues } from '../support/recording-upstream.ts'
 import { allowEverything } from '../support/open-gateway.ts'
 import { startGatewayAndUpstream } from '../support/running-gateway.ts'
 import { arrowUpload } from '../../support/arrow-upload.ts'
-import { eventually } from '../../support/eventually.ts'
 
 const commit = '/v1/table/sales$orders/version/create'
 const manifest = { version: 7, manifest_path: 'sales/orders/_versions/staging', e_tag: 'x' }
@@ -109,47 +108,6 @@ it('a change without a response is unknown; one that was not sent has failed', a
     { result: 'unknown', status: undefined },
     { result: 'failed', status: undefined },
   ])
-})
-
-it('records a denied change with its rule, without an intent', async () => {
-  const { gateway } = await startGatewayAndUpstream({
-    users: ['reader'],
-    policies: [
-      allowEverything,
-      {
-        name: 'readers',
-        namespace: ['sales'],
-        rules: [
-          { id: 'read', effect: 'allow', subjects: { users: ['reader'] }, operations: ['read'] },
-          { id: 'frozen', effect: 'deny', subjects: { any: true }, operations: ['drop'] },
-        ],
-      },
-    ],
-  })
-  await gateway.post(commit, { as: 'reader', body: manifest, headers: { 'x-request-id': 'r3' } })
-  await gateway.post('/v1/table/sales$orders/drop', { as: 'dev' })
-  const records = await eventually(async () => {
-    const found = await recordsOf(gateway.auditFolder)
-    expect(ofKind(found, 'refusal')).toHaveLength(2)
-    return found
-  })
-  expect(ofKind(records, 'refusal')).toMatchObject([
-    {
-      request: 'r3',
-      status: 403,
-      reason: 'no_rule',
-      operation: 'CreateTableVersion',
-      id: ['sales', 'orders'],
-      principal: { name: 'reader' },
-    },
-    {
-      reason: 'denied',
-      operation: 'DropTable',
-      principal: { name: 'dev' },
-      rule: { policy: 'readers', rule: 'frozen' },
-    },
-  ])
-  expect(ofKind(records, 'intent')).toEqual([])
 })
 
 it('does not record reads, however they end', async () => {

@@ -30,18 +30,6 @@ it('serves a page and its files publicly, without an upstream request', async ()
   expect(shared.upstream.requests).toEqual([])
 })
 
-it('HEAD and ETag save the transfer of a file', async () => {
-  const whole = await get('/docs')
-  const head = await shared.gateway.send('HEAD', '/docs')
-  expect(head).toMatchObject({ status: 200, bytes: Buffer.alloc(0) })
-  expect(head.headers['content-length']).toBe(whole.headers['content-length'])
-  const headers = { 'if-none-match': String(whole.headers['etag']) }
-  expect(await shared.gateway.get('/docs', { headers })).toMatchObject({
-    status: 304,
-    bytes: Buffer.alloc(0),
-  })
-})
-
 it.each([
   '/docs/static',
   '/docs/static/',

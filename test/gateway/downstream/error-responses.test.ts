@@ -31,12 +31,6 @@ it.each<
     { ...wrongMethod, says: 'method "GET" is not allowed for DescribeTable; use POST' },
   ],
   [
-    'PUT',
-    'PUT',
-    describe,
-    { ...wrongMethod, says: 'method "PUT" is not allowed for DescribeTable; use POST' },
-  ],
-  [
     'OPTIONS',
     'OPTIONS',
     '/v1/table',

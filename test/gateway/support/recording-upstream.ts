@@ -1,6 +1,5 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer, type ServerOptions } from 'node:https'
-import type { Socket } from 'node:net'
 import { listenOnFreePort } from '../../support/free-port.ts'
 
 export interface ReceivedRequest {
@@ -36,8 +35,6 @@ export interface RecordingUpstream {
   answering: RequestHandler
   /** Status of health checks; undefined for no response. */
   healthStatus: number | undefined
-  /** Received bytes of all connections except those of health checks. */
-  bytesReceived(): number
   close(): Promise<void>
 }
 
@@ -45,11 +42,9 @@ export interface RecordingUpstream {
 export async function startRecordingUpstream(certificate?: ServerOptions): Promise<RecordingUpstream> {
   const requests: ReceivedRequest[] = []
   const healthChecks: ReceivedRequest[] = []
-  const connections = new Set<Socket>()
   const listener: RequestListener = (request, response) => {
     if (isHealthCheck(request)) {
       healthChecks.push(arrivalOf(request))
-      connections.delete(request.socket)
       if (upstream.healthStatus !== undefined) response.writeHead(upstream.healthStatus).end()
       return
     }
@@ -58,13 +53,11 @@ export async function startRecordingUpstream(certificate?: ServerOptions): Promi
     upstream.answering(arrival, response, request)
   }
   const server = certificate ? createTlsServer(certificate, listener) : createServer(listener)
-  server.on(certificate ? 'secureConnection' : 'connection', (socket: Socket) => connections.add(socket))
   const port = await listenOnFreePort(server)
   const upstream: RecordingUpstream = {
     url: `${certificate ? 'https' : 'http'}://127.0.0.1:${port}`,
     requests,
     healthChecks,
-    bytesReceived: () => [...connections].reduce((sum, { bytesRead }) => sum + bytesRead, 0),
     answering: respondWith(200, {}),
     healthStatus: 200,
     async close() {
