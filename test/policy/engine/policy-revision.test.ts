@@ -86,31 +86,17 @@ it('is the hash of the JSON content of the documents, stable across releases', (
     }),
     { numRuns: 20 },
   )
-  const escaped = {
-    ...one,
-    rules: one.rules.map((rule) => ({ ...rule, subjects: { users: ['"\\\u{1f600}'] } })),
-  }
-  const { documents } = parsePolicies(formatPolicies([escaped]), 'x.yaml')
-  expect(compilePolicies(documents).revision).toBe(obviousRevision(documents))
-})
-
-it('is the same hash for long texts, multi-byte characters and JSON escapes', () => {
-  const names = Array.from(
-    { length: 5000 },
-    (_, index) => `${'é\u{1f600}x"\\'.charAt(index % 6)}name-${index}`,
+  // Long texts, characters of many bytes, and escapes of JSON.
+  const users = Array.from({ length: 5000 }, (_, at) => `${'é\u{1f600}x"\\'.charAt(at % 6)}name-${at}`)
+  const groups = [`g${'x'.repeat(70_000)}`, `é${'é'.repeat(70_000)}`]
+  const rules = one.rules.map((rule) => ({ ...rule, subjects: { users, groups, keys: ['\ud800'] } }))
+  const { documents } = parsePolicies(
+    formatPolicies([
+      { ...one, rules },
+      { ...two, rules },
+    ]),
+    'x.yaml',
   )
-  const subjects = {
-    users: names,
-    groups: [`g${'x'.repeat(70_000)}`, `é${'é'.repeat(70_000)}`],
-    keys: ['\ud800'],
-  }
-  const written = ['one', 'two', 'three'].map((name) => ({
-    ...one,
-    name,
-    namespace: ['ä', name],
-    rules: one.rules.map((rule) => ({ ...rule, subjects })),
-  }))
-  const { documents } = parsePolicies(formatPolicies(written), 'x.yaml')
-  expect(documents).toHaveLength(3)
+  expect(documents).toHaveLength(2)
   expect(compilePolicies(documents).revision).toBe(obviousRevision(documents))
 })

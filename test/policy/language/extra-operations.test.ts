@@ -95,13 +95,6 @@ it('a policy that names an operation which no upstream declares is refused with 
   ])
 })
 
-it('a deny of changes covers extra operations that change something', () => {
-  const deny = { id: 'd', effect: 'deny', subjects: { everyone: true }, operations: ['change'] } as const
-  const [rule] = parse({ rules: [deny] }).documents[0]?.rules ?? []
-  const covered = extraOperations.filter(({ name }) => [...(rule?.permissions ?? [])].join().includes(name))
-  expect(covered.map(({ name }) => name)).toEqual(['MirrorTable', 'CompactTable', 'WritePart'])
-})
-
 it('a rule for tables, and a test of a table, may name an extra operation', () => {
   const rule = { ...ruleWith('CompactTable').rules[0], tables: ['orders'] } as WrittenPolicy['rules'][number]
   const test = { as: { user: 'dev' }, operations: ['CompactTable'], table: ['orders'], expect: 'allow' }

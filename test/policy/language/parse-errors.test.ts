@@ -174,3 +174,14 @@ it('the separators of names are those of the catalogs', () => {
     '4:13 namespace[0]: "a.b" contains ".", which separates names; expected ["a", "b"]',
   ])
 })
+
+it.each([
+  [false, [expect.stringMatching(/^4:7 mode is development: /)]],
+  [true, []],
+])('mode: development, if the settings accept it: %s', (acceptsDevelopment, problems) => {
+  const text = head.replace('namespace', 'mode: development\nnamespace') + 'rules: []\n'
+  const vocabulary = createPolicyVocabulary({ acceptsDevelopment })
+  expect(errors(text, vocabulary)).toEqual(problems)
+  const { documents } = parsePolicies(text, 'p.yaml', vocabulary)
+  if (acceptsDevelopment) expect(documents).toMatchObject([{ name: 'p', isShadow: false }])
+})

@@ -50,42 +50,44 @@ it('orders files by name, not by creation', async () => {
   })
 })
 
-it('reads a mounted ConfigMap once, through its links', async () => {
-  const folder = await temporaryFolder()
-  await writeFiles(folder, {
-    '..2026_01_01/one.yaml': readerPolicy('one', 'alice'),
-    '..2026_01_01/team/two.yaml': readerPolicy('two', 'alice'),
-  })
-  await symlink('..2026_01_01', join(folder, '..data'))
-  await symlink('..data/one.yaml', join(folder, 'one.yaml'))
-  await symlink('..data/team', join(folder, 'team'))
-  expect((await load(folder)).documents).toHaveLength(2)
-})
+const [one, two] = [readerPolicy('one', 'alice'), readerPolicy('two', 'alice')]
 
-it('reads the target of two links once and does not follow cycles', async () => {
+it.each<
+  [
+    what: string,
+    files: Readonly<Record<string, string>>,
+    links: Readonly<Record<string, string>>,
+    count: number,
+  ]
+>([
+  [
+    'a mounted ConfigMap once, through its links',
+    { '..2026_01_01/one.yaml': one, '..2026_01_01/team/two.yaml': two },
+    { '..data': '..2026_01_01', 'one.yaml': '..data/one.yaml', team: '..data/team' },
+    2,
+  ],
+  [
+    'the target of two links once, and no cycle',
+    { 'real/one.yaml': one },
+    { again: 'real', 'real/up': '..' },
+    1,
+  ],
+  [
+    'a file through a link with another name, because it may hold a deny',
+    { 'one.yaml': one, 'two.txt': two },
+    { current: 'one.yaml', 'zwei.yaml': 'two.txt' },
+    2,
+  ],
+  ['names in other cases', { 'a.YAML': one, 'b.Yml': two }, {}, 2],
+])('reads %s', async (_what, files, links, count) => {
   const folder = await temporaryFolder()
-  await writeFiles(folder, { 'real/one.yaml': readerPolicy('one', 'alice') })
-  await symlink('real', join(folder, 'again'))
-  await symlink('..', join(folder, 'real/up'))
-  expect((await load(folder)).documents).toHaveLength(1)
-})
-
-it('reads a file through a link with another name, because it may hold a deny', async () => {
-  const folder = await temporaryFolder()
-  await writeFiles(folder, {
-    'one.yaml': readerPolicy('one', 'alice'),
-    'two.txt': readerPolicy('two', 'alice'),
-  })
-  await symlink('one.yaml', join(folder, 'current'))
-  await symlink('two.txt', join(folder, 'zwei.yaml'))
-  expect((await load(folder)).documents).toHaveLength(2)
-})
-
-it('accepts a folder that is a link', async () => {
-  const folder = await temporaryFolder()
-  await writeFiles(folder, { 'real/one.yaml': readerPolicy('one', 'alice') })
-  await symlink('real', join(folder, 'policies'))
-  expect((await load(join(folder, 'policies'))).documents).toHaveLength(1)
+  await writeFiles(folder, files)
+  for (const [name, target] of Object.entries(links)) await symlink(target, join(folder, name))
+  expect((await load(folder)).documents).toHaveLength(count)
+  // The folder itself may be a link, too.
+  const link = join(await temporaryFolder(), 'policies')
+  await symlink(folder, link)
+  expect((await load(link)).documents).toHaveLength(count)
 })
 
 it('reports every error in every file, in the order of the files', async () => {
@@ -180,12 +182,6 @@ it('a folder that is named like a policy file is an error, as one in place of a 
   const folder = await temporaryFolder()
   await mkdir(join(folder, 'a.yaml'))
   await expect(load(folder)).rejects.toThrow('a.yaml: is not a file')
-})
-
-it.each(['a.YAML', 'a.Yml'])('reads a file with the name %s', async (name) => {
-  const folder = await temporaryFolder()
-  await writeFiles(folder, { [name]: readerPolicy('a', 'alice') })
-  expect((await load(folder)).documents).toHaveLength(1)
 })
 
 it('lists files that are not read although their names suggest policies', async () => {

@@ -13,35 +13,26 @@ function allow(...operations: readonly string[]): object {
   return withRule({ operations })
 }
 
+const at = (...namespace: readonly string[]): object => ({ ...grant, namespace })
+const to = (subjects: object): object => withRule({ subjects })
+
 const onlyGrants = 'delegated policies only grant; the platform restricts'
 
 it.for<[attack: string, content: object, message: string]>([
   [
     'a namespace above the scope',
-    { ...grant, namespace: ['prod'] },
+    at('prod'),
     'namespace: ["prod"] is not delegated; expected it in ["prod","sales"]',
   ],
-  ['the root', { ...grant, namespace: [] }, 'namespace: [] is not delegated'],
-  [
-    'the namespace of another team',
-    { ...grant, namespace: ['prod', 'finance'] },
-    'namespace: ["prod","finance"] is not delegated',
-  ],
+  ['the root', at(), 'namespace: [] is not delegated'],
+  ['the namespace of another team', at('prod', 'finance'), 'namespace: ["prod","finance"] is not delegated'],
   [
     'a name that begins as the scope does',
-    { ...grant, namespace: ['prod', 'sales2'] },
+    at('prod', 'sales2'),
     'namespace: ["prod","sales2"] is not delegated',
   ],
-  [
-    'the scope in one name',
-    { ...grant, namespace: ['prod.sales'] },
-    'namespace: ["prod.sales"] is not delegated',
-  ],
-  [
-    'the scope in another case',
-    { ...grant, namespace: ['prod', 'Sales'] },
-    'namespace: ["prod","Sales"] is not delegated',
-  ],
+  ['the scope in one name', at('prod.sales'), 'namespace: ["prod.sales"] is not delegated'],
+  ['the scope in another case', at('prod', 'Sales'), 'namespace: ["prod","Sales"] is not delegated'],
   ['a deny', withRule({ effect: 'deny' }), `rules[0].effect: ${onlyGrants}`],
   ['inherit: false', { ...grant, inherit: false }, `inherit: false: ${onlyGrants}`],
   ['final operations', { ...grant, final: ['drop'] }, `final: ${onlyGrants}`],
@@ -71,49 +62,37 @@ it.for<[attack: string, content: object, message: string]>([
     'not delegated: CreateMaterializedView, RefreshMaterializedView',
   ],
   ['everything', allow('all'), 'RegisterTable'],
-  [
-    'everybody',
-    withRule({ subjects: { any: true } }),
-    'rules[0].subjects.any: is not delegated; expected names',
-  ],
-  [
-    'anonymous callers',
-    withRule({ subjects: { anonymous: true } }),
-    'rules[0].subjects.anonymous: is not delegated',
-  ],
+  ['everybody', to({ any: true }), 'rules[0].subjects.any: is not delegated; expected names'],
+  ['anonymous callers', to({ anonymous: true }), 'rules[0].subjects.anonymous: is not delegated'],
   [
     'everybody beside a name of its own',
-    withRule({ subjects: { users: ['alice'], any: true } }),
+    to({ users: ['alice'], any: true }),
     'rules[0].subjects.any: is not delegated',
   ],
   [
     'a user of another issuer',
-    withRule({ subjects: { users: ['corp:bob', 'partner:bob'] } }),
+    to({ users: ['corp:bob', 'partner:bob'] }),
     'rules[0].subjects.users: "partner:bob" is not delegated',
   ],
   [
     'an issuer whose name begins alike',
-    withRule({ subjects: { users: ['corp2:bob', 'corp'] } }),
+    to({ users: ['corp2:bob', 'corp'] }),
     'rules[0].subjects.users: "corp2:bob" is not delegated',
   ],
   [
     'a group that is not delegated',
-    withRule({ subjects: { groups: ['sales', 'finance'] } }),
+    to({ groups: ['sales', 'finance'] }),
     'rules[0].subjects.groups: "finance" is not delegated',
   ],
   [
     'the name of a group as user',
-    withRule({ subjects: { users: ['sales'] } }),
+    to({ users: ['sales'] }),
     'rules[0].subjects.users: "sales" is not delegated',
   ],
-  [
-    'an API key of another team',
-    withRule({ subjects: { keys: ['k1', 'k2'] } }),
-    'rules[0].subjects.keys: "k2" is not delegated',
-  ],
+  ['an API key of another team', to({ keys: ['k1', 'k2'] }), 'rules[0].subjects.keys: "k2" is not delegated'],
   [
     'a service account of another cluster',
-    withRule({ subjects: { serviceAccounts: ['other:etl/loader'] } }),
+    to({ serviceAccounts: ['other:etl/loader'] }),
     'rules[0].subjects.users: "other:system:serviceaccount:etl:loader" is not delegated',
   ],
 ])('refuses %s', async ([, content, message]) => {
@@ -125,20 +104,15 @@ it.for<[attack: string, content: object, message: string]>([
 
 it.for<[grants: string, content: object]>([
   ['the scope itself', grant],
-  ['a namespace beneath', { ...grant, namespace: ['prod', 'sales', 'eu'] }],
+  ['a namespace beneath', at('prod', 'sales', 'eu')],
   ['everything of the groups that stay in a namespace', allow('browse', 'query', 'write', 'create', 'drop')],
   ['administration of a table', allow('RenameTable', 'CreateTableIndex', 'AlterTableAddColumns')],
   [
     'principals, groups and service accounts of an issuer',
-    withRule({
-      subjects: { users: ['corp:bob'], groups: ['corp:dev'], serviceAccounts: ['corp:etl/loader'] },
-    }),
+    to({ users: ['corp:bob'], groups: ['corp:dev'], serviceAccounts: ['corp:etl/loader'] }),
   ],
-  ['named subjects', withRule({ subjects: { users: ['alice'], groups: ['sales'], keys: ['k1'] } })],
-  [
-    'names of others as exceptions',
-    withRule({ subjects: { groups: ['sales'], except: { users: ['partner:bob'] } } }),
-  ],
+  ['named subjects', to({ users: ['alice'], groups: ['sales'], keys: ['k1'] })],
+  ['names of others as exceptions', to({ groups: ['sales'], except: { users: ['partner:bob'] } })],
   ['a shadow policy', { ...grant, mode: 'shadow' }],
 ])('accepts a grant of %s', async ([, content]) => {
   expect(await review(delegation, createResource('p', content))).toMatchObject([

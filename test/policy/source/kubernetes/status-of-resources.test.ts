@@ -104,9 +104,12 @@ it('replaces a status of no generation after its own at once', async () => {
   await eventually(() => expect(requests).toHaveLength(2))
 })
 
-it('replaces a status that is none', async () => {
+it.each<[what: string, status: object]>([
+  ['that is none', { conditions: 'yes' }],
+  ['of an older generation, which another gateway wrote', acceptedStatus(2)],
+])('replaces a status %s at once', async (_what, status) => {
   const { writer, requests } = await openWriter()
-  writer.report([accept(createPolicy('one', {}, { conditions: 'yes' }))])
+  writer.report([refuse(createPolicy('one', {}, status))])
   await eventually(() => expect(requests).toHaveLength(1))
 })
 
@@ -146,10 +149,4 @@ it('the opinion of another gateway about the same generation is left for a while
   expect(requests).toEqual([])
   await eventually(() => expect(requests).toHaveLength(1))
   expect(performance.now() - reportedAt).toBeGreaterThan(500)
-})
-
-it('the opinion of another gateway about an older generation is not', async () => {
-  const { writer, requests } = await openWriter()
-  writer.report([refuse(createPolicy('one', {}, acceptedStatus(2)))])
-  await eventually(() => expect(requests).toHaveLength(1))
 })
