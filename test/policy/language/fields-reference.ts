@@ -10,6 +10,7 @@ const hidden: readonly string[] = [
   'rules.subjects.',
   'restrict.subjects.',
   'commits.except.',
+  'tests.',
 ]
 
 /** The fields of a document with what the schema says of them. */
@@ -23,8 +24,6 @@ function listFields({ properties = {}, required = [] }: JsonSchema, path: string
     if (typeof field === 'boolean' || hidden.includes(path + name) || hidden.includes(path)) return []
     const isRequired = required.includes(name) ? ' (required)' : ''
     const { description = '', items, additionalProperties } = field
-    // Said once, of `given`.
-    if (description === 'As in conditions.') return []
     const row = [`\`${path}${name}\`${isRequired}`, description.replaceAll('|', String.raw`\|`)]
     const inner = [field, items, additionalProperties].filter((one) => isMap(one))
     return [row, ...inner.flatMap((one) => listFields(one, `${path}${name}.`))]

@@ -1,4 +1,4 @@
-import { describeFactSource, hasFactType } from '../../../src/catalog-api/facts.ts'
+import { hasFactType } from '../../../src/catalog-api/facts.ts'
 import {
   getOperation,
   operationNames,
@@ -7,12 +7,12 @@ import {
 } from '../../../src/catalog-api/operations.ts'
 import { getRequirements, type Requirement } from '../../../src/catalog-api/requirements.ts'
 import { groupBy } from '../../../src/lib/collections.ts'
-import type { GeneratedTable } from './generated-table.ts'
+import { formatSource, type GeneratedTable } from './generated-table.ts'
 
 const targets = {
-  itself: 'the same object',
-  beneath: 'everything beneath the namespace',
-  'source branch': 'the branch that `from_branch` names',
+  itself: '',
+  beneath: 'everything beneath',
+  'source branch': 'the branch `from_branch`',
   destination: 'the new id',
   root: 'the root',
 } as const satisfies Record<Extract<RequirementTarget, string>, string>
@@ -40,7 +40,7 @@ function listRows(): GeneratedTable['rows'] {
     if (entries !== undefined) {
       const names =
         typeof entries.operation === 'string' ? [entries.operation] : Object.values(entries.operation)
-      add(name, names.map(code).join(', '), `the table of each entry in ${code(entries.member)}`, 'always')
+      add(name, names.map(code).join(', '), `each table in ${code(entries.member)}`, '')
     }
     if (operation.namesJob)
       add(name, 'the operation that started the job', 'its object', 'no rule decides the operation itself')
@@ -58,18 +58,18 @@ function listRows(): GeneratedTable['rows'] {
 
 function describeTarget(on: RequirementTarget): string {
   if (typeof on === 'string') return targets[on]
-  if ('idMember' in on) return `the object that ${code(on.idMember)} names`
-  return `each object that ${code([on.member, ...on.path].join('.').replaceAll('.[]', '[]'))} names`
+  if ('idMember' in on) return `the object ${code(on.idMember)}`
+  return `each object in ${code([on.member, ...on.path].join('.').replaceAll('.[]', '[]'))}`
 }
 
 function describeCondition({ when, isWithheld }: Requirement, { facts }: Operation): string {
-  if (isWithheld) return 'never: without it, credentials are removed from the response'
-  if (when === undefined) return 'always'
-  if ('parameter' in when) return `the query parameter ${code(when.parameter)} is sent`
+  if (isWithheld) return 'else the response has no credentials'
+  if (when === undefined) return ''
+  if ('parameter' in when) return `query ${code(when.parameter)} is sent`
   if ('columns' in when) return `an uploaded column can refer to other objects`
-  if ('member' in when) return `the body has a member ${code(when.member)}`
+  if ('member' in when) return `the body has ${code(when.member)}`
   const sources = facts.find(([fact]) => fact === when.fact)?.[1] ?? []
-  const stated = sources.map(describeFactSource).join(' or ').replaceAll('"', '`')
+  const stated = sources.map(formatSource).join(' or ')
   if (when.is !== undefined) return `${stated} is ${code(when.is)}`
   return hasFactType(when.fact, 'flag') ? `${stated} is \`true\`` : `${stated} is sent`
 }
