@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type RequestListener, type ServerResponse } from 'node:http'
-import { createServer as createTlsServer, Server as TlsServer } from 'node:https'
+import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import type { TlsOptions } from 'node:tls'
@@ -20,8 +20,6 @@ export interface Receiver {
   readonly seen: ReceivedBatch[]
   /** Handler of the next batches; default `takes`. */
   receiving: Receiving
-  /** Uses these certificates for new connections, and closes the idle ones. */
-  useTls(tls: TlsOptions): void
 }
 
 export const takes: Receiving = (_, response) => response.writeHead(204).end()
@@ -36,10 +34,6 @@ export async function startReceiver(tls?: TlsOptions): Promise<Receiver> {
     taken: [],
     seen: [],
     receiving: takes,
-    useTls(tls) {
-      if (server instanceof TlsServer) server.setSecureContext(tls)
-      server.closeIdleConnections()
-    },
   }
   const receive: RequestListener = (request, response) => {
     void text(request).then((body) => {

@@ -9,7 +9,8 @@ import {
   type Sinks,
 } from '../../../src/audit/sinks/open-sinks.ts'
 import { sinksSchema } from '../../../src/config/audit-settings.ts'
-import { directOutbound } from '../../../src/outbound/outbound.ts'
+import { createFileFollower } from '../../../src/lib/fs/follow-files.ts'
+import { openOutbound } from '../../../src/outbound/outbound.ts'
 import { logOptions, segmentsOf } from '../audit-fixtures.ts'
 
 export interface LogWithSinks {
@@ -37,13 +38,15 @@ export async function openLogWithSinks(
   }
   const settings = sinksSchema.parse(sinkSettings)
   const resource = { gateway: 'gateway-0', software: '0.1.0' }
+  const files = createFileFollower(() => undefined)
+  onTestFinished(() => files.close())
   const sinks = await openSinks({
     folder,
     settings,
     tuning: { ...quickly, ...tuning },
     resource,
     observer,
-    outbound: directOutbound,
+    outbound: await openOutbound({}, {}, files.follow),
   })
   const log = await openAuditLog({
     ...logOptions(folder, changed),
