@@ -1,19 +1,9 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, inject, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { backendSettings } from '../support/backend-settings.ts'
-import { responseOf, runningBackend } from '../support/running-backend.ts'
+import { runningBackend } from '../support/running-backend.ts'
 import { temporaryFolder } from '../../../../test/support/temporary-folder.ts'
-
-it('reads the URL from a file', async () => {
-  const urlFile = join(await temporaryFolder(), 'url')
-  await writeFile(urlFile, `${inject('postgresUrl')}\n`)
-  const { post } = await runningBackend({
-    store: { postgres: { urlFile, schema: `from_file_${process.pid}` } },
-  })
-  expect((await post('/v1/namespace/a/create')).status).toBe(200)
-  expect(await post('/v1/namespace/a/describe')).toEqual(responseOf({ properties: {} }))
-})
 
 it('rejects invalid settings', () => {
   const url = 'postgresql://user:secret@host/database'

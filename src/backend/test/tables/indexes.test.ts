@@ -55,18 +55,6 @@ it('an index is built, listed, measured and dropped', async () => {
   expect(await post('/v1/table/t/index/id_idx/stats')).toEqual(errorOf('TableIndexNotFound'))
 })
 
-it('an index is loaded into the cache, and columns are accepted', async () => {
-  const { create, post } = await withRows()
-  await create('id', 'BTREE')
-  const before = (await post('/v1/table/t/version/list')).json
-  expect(await post('/v1/table/t/index/id_idx/prewarm/')).toEqual(responseOf({}))
-  expect(await post('/v1/table/t/index/absent/prewarm/')).toEqual(errorOf('TableIndexNotFound'))
-  expect(await post('/v1/table/absent/index/id_idx/prewarm/')).toEqual(errorOf('TableNotFound'))
-  expect(await post('/v1/table/t/page_cache/prewarm/', { columns: ['id'] })).toEqual(responseOf({}))
-  expect(await post('/v1/table/absent/page_cache/prewarm/', {})).toEqual(errorOf('TableNotFound'))
-  expect((await post('/v1/table/t/version/list')).json).toEqual(before)
-})
-
 /** Rows with eight-dimensional vectors, which one index type requires. */
 function withWideVectors(count: number): Table {
   const vectors = Array.from({ length: count }, (_, row) =>
