@@ -106,22 +106,6 @@ it.each(
   }
 })
 
-it('decides each entry of a batch by its own facts', async () => {
-  const entry = { id: ['lake', 'orders'], ...commit }
-  const send = (entries: readonly object[], rest: object = {}) =>
-    shared.gateway.post('/v1/table/version/batch-create', { as: 'ci', body: { entries, ...rest } })
-  expect(await send([{ ...entry, branch: 'ci/7' }])).toMatchObject({ status: 200 })
-  expectError(await send([{ ...entry, branch: 'ci/7' }, entry]), {
-    kind: 'PermissionDenied',
-    says: /CreateTableVersion \(entries\[1\]\)/,
-  })
-  expectError(await send([entry], { branch: 'ci/7' }), {
-    kind: 'InvalidInput',
-    says: 'BatchCreateTableVersions does not accept member "branch" of the body; omit it',
-  })
-  expect(shared.upstream.requests).toHaveLength(1)
-})
-
 it('denies before the body is read if no body could change the decision', async () => {
   const response = await shared.gateway.post('/v1/table/lake$orders/drop_columns', {
     as: 'ci',

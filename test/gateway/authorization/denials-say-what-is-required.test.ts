@@ -14,101 +14,83 @@ const committing = [allow('loader', ['read', 'commit']), allow('blind', ['Create
 const reason = 'state a reason in x-catalog-ctx-reason'
 const message = 'ask ada'
 
-/** What a denied commit of `loader` says; undefined for nothing. */
-const denials: readonly (readonly [
+/** An allow of commits that the request does not match. */
+const conditional = (rule: Partial<WrittenRule> = {}): WrittenRule => ({
+  ...allow('loader', ['commit']),
+  when: 'branch == "ci"',
+  message,
+  ...rule,
+})
+const frozen = { when: 'now < timestamp("2999-01-01T00:00:00Z")', message: 'frozen' }
+const until = '2020-01-01T00:00:00Z'
+
+type Denial = readonly [
   name: string,
-  policy: Omit<WrittenPolicy, 'name' | 'namespace'>,
-  says: string | undefined,
-])[] = [
+  rules: readonly WrittenRule[],
+  says?: string,
+  more?: Partial<WrittenPolicy>,
+]
+
+/** What a denied commit of `loader` says; undefined for nothing. */
+const denials: readonly Denial[] = [
   [
     'metadata',
-    { commits: { metadata: ['ticket', 'author'] }, rules: committing },
+    committing,
     'a new version must have the metadata ticket, author',
+    { commits: { metadata: ['ticket', 'author'] } },
   ],
   [
     'folders',
-    { commits: { folders: ['lake/secret'] }, rules: committing },
+    committing,
     'data may be in some folders only; decided by the manifest path "lake/t/_versions/7"',
+    { commits: { folders: ['lake/secret'] } },
   ],
-  [
-    'a-deny',
-    {
-      rules: [...committing, deny({ when: 'now < timestamp("2999-01-01T00:00:00Z")', message: 'frozen' })],
-    },
-    'frozen',
-  ],
-  ['a-deny-without-message', { rules: [...committing, deny({})] }, undefined],
+  ['a-deny', [...committing, deny(frozen)], 'frozen'],
+  ['a-deny-without-message', [...committing, deny({})]],
   [
     'an-allow-with-a-condition',
-    {
-      rules: [...reading, { ...allow('loader', ['commit']), when: 'context.reason != ""', message: reason }],
-    },
+    [...reading, conditional({ when: 'context.reason != ""', message: reason })],
     reason,
   ],
   [
     'an-allow-of-another-branch',
-    { rules: [...reading, { ...allow('loader', ['commit']), when: 'branch == "ci"' }] },
+    [...reading, { ...allow('loader', ['commit']), when: 'branch == "ci"' }],
     'decided by the branch "main"',
   ],
   [
     'a-deny-of-the-branch',
-    { rules: [...committing, deny({ when: 'branch == "main"', message: 'use a branch' })] },
+    [...committing, deny({ when: 'branch == "main"', message: 'use a branch' })],
     'use a branch; decided by the branch "main"',
   ],
-  [
-    'an-allow-that-ended',
-    { rules: [...reading, { ...allow('loader', ['commit']), until: '2020-01-01T00:00:00Z', message }] },
-    message,
-  ],
-  [
-    'an-allow-for-others',
-    { rules: [...reading, { ...allow('blind', ['commit']), when: 'branch == "ci"', message }] },
-    undefined,
-  ],
-  [
-    'an-allow-of-another-table',
-    {
-      rules: [
-        ...reading,
-        { ...allow('loader', ['commit']), tables: ['other'], when: 'branch == "ci"', message },
-      ],
-    },
-    undefined,
-  ],
-  [
-    'an-allow-of-another-operation',
-    { rules: [...reading, { ...allow('loader', ['write']), when: 'branch == "ci"', message }] },
-    undefined,
-  ],
-  [
-    'an-allow-beside-a-deny',
-    {
-      rules: [
-        ...reading,
-        { ...allow('loader', ['commit']), when: 'branch == "ci"', message },
-        deny({ message: 'never' }),
-      ],
-    },
-    'never',
-  ],
+  ['an-allow-that-ended', [...reading, { ...allow('loader', ['commit']), until, message }], message],
+  ['an-allow-for-others', [...reading, conditional({ subjects: { users: ['blind'] } })]],
+  ['an-allow-of-another-table', [...reading, conditional({ tables: ['other'] })]],
+  ['an-allow-of-another-operation', [...reading, conditional({ operations: ['write'] })]],
+  ['an-allow-beside-a-deny', [...reading, conditional(), deny({ message: 'never' })], 'never'],
 ]
 
 const shared = useSharedGateway({
   users: ['loader', 'blind'],
   policies: [
-    ...denials.map(([name, policy]) => ({ name, namespace: [name], onDeny: 403 as const, ...policy })),
+    ...denials.map(([name, rules, , more]) => ({
+      name,
+      namespace: [name],
+      onDeny: 403 as const,
+      rules,
+      ...more,
+    })),
     {
       name: 'above',
       namespace: ['above'],
       onDeny: 403,
       final: ['DropTable'],
-      rules: [...reading, { ...allow('loader', ['commit']), when: 'branch == "ci"', message }],
+      rules: [...reading, conditional()],
     },
     { name: 'closed', namespace: ['above', 'closed'], inherit: false, rules: reading },
     {
       name: 'reserved',
       namespace: ['above', 'open'],
-      rules: [{ ...allow('loader', ['DropTable']), when: 'branch == "ci"', message }],
+      rules: [conditional({ operations: ['DropTable'] })],
     },
     { name: 'prod', namespace: ['prod'], rules: [allow('loader', ['read', 'drop'])] },
     {
@@ -116,10 +98,7 @@ const shared = useSharedGateway({
       namespace: ['prod', 'hidden'],
       inherit: false,
       contact: 'the hidden team',
-      rules: [
-        deny({ message: 'quiet' }),
-        { ...allow('loader', ['commit']), when: 'branch == "ci"', message },
-      ],
+      rules: [deny({ message: 'quiet' }), conditional()],
     },
   ],
 })
@@ -139,13 +118,15 @@ async function commit(namespace: string, as: string) {
 const knowing = (says: string | undefined): string =>
   ['authenticated as loader', ...(says === undefined ? [] : [says])].join('; ')
 
-it.each(denials)('what a caller reads that is denied by %s', async (name, _, says) => {
+const texts = denials.map(([name, , says]) => ({ name, says }))
+
+it.each(texts)('what a caller reads that is denied by $name', async ({ name, says }) => {
   expect(await commit(name, 'loader')).toEqual({ status: 403, detail: knowing(says) })
 })
 
-it.each(denials.filter(([, , says]) => says !== undefined))(
-  '%s says nothing to a caller that may not know of the table',
-  async (name) => {
+it.each(texts.filter(({ says }) => says !== undefined))(
+  '$name says nothing to a caller that may not know of the table',
+  async ({ name }) => {
     expect(await commit(name, 'blind')).toEqual({ status: 403, detail: 'authenticated as blind' })
   },
 )
