@@ -1,29 +1,13 @@
 import { it } from 'vitest'
 import { attackedGateway } from '../support/attacked-gateway.ts'
+import { policyOf, ruleFor } from '../support/policy-templates.ts'
 
 // A batch that no rule matches is decided by its entries. They do not override a rule that denies the batch.
-const everythingInLake = {
-  name: 'lake',
-  namespace: ['lake'],
-  rules: [{ id: 'all', effect: 'allow' as const, subjects: { users: ['ci', 'free'] }, operations: ['all'] }],
-}
 const attacked = attackedGateway({
   users: ['ci', 'free'],
   policies: [
-    everythingInLake,
-    {
-      name: 'no-batches',
-      namespace: [],
-      onDeny: 403,
-      rules: [
-        {
-          id: 'one-by-one',
-          effect: 'deny',
-          subjects: { users: ['ci'] },
-          operations: ['BatchCreateTableVersions', 'BatchCommitTables'],
-        },
-      ],
-    },
+    policyOf(['lake'], [ruleFor(['ci', 'free'])]),
+    policyOf([], [ruleFor(['ci'], ['BatchCreateTableVersions', 'BatchCommitTables'], { effect: 'deny' })]),
   ],
 })
 

@@ -1,38 +1,20 @@
 import { expect, it } from 'vitest'
 import { attackedGateway } from '../support/attacked-gateway.ts'
+import { policyOf, ruleFor } from '../support/policy-templates.ts'
 
 // `source_uri` names a dataset by its location, which the server reads with its own credential: any dataset of any team.
 // `owner` may do everything in `sandbox`; `referrer` and `reader` also have half of what it requires.
-const all = { effect: 'allow', operations: ['all'] } as const
 const attacked = attackedGateway({
   users: ['owner', 'referrer', 'reader', 'trusted'],
   policies: [
-    {
-      name: 'sandbox',
-      namespace: ['sandbox'],
-      rules: [
-        { ...all, id: 'own', subjects: { users: ['owner', 'referrer', 'reader', 'trusted'] } },
-        {
-          id: 'refers',
-          effect: 'allow',
-          subjects: { users: ['referrer', 'trusted'] },
-          operations: ['ReferenceData'],
-        },
+    policyOf(
+      ['sandbox'],
+      [
+        ruleFor(['owner', 'referrer', 'reader', 'trusted']),
+        ruleFor(['referrer', 'trusted'], ['ReferenceData']),
       ],
-    },
-    {
-      name: 'readers-of-all',
-      namespace: [],
-      onDeny: 403,
-      rules: [
-        {
-          id: 'reads',
-          effect: 'allow',
-          subjects: { users: ['reader', 'trusted'] },
-          operations: ['ReadAnyTable'],
-        },
-      ],
-    },
+    ),
+    policyOf([], [ruleFor(['reader', 'trusted'], ['ReadAnyTable'])]),
   ],
 })
 

@@ -17,22 +17,14 @@ import { extraOperations } from '../../gateway/support/extra-operations.ts'
 import { withUpstream } from '../../gateway/support/open-gateway.ts'
 import { arrowUpload, endOfStreamBytes, schemaStream } from '../../support/arrow-upload.ts'
 import { attackedGateway } from '../support/attacked-gateway.ts'
+import { policyOf, ruleFor } from '../support/policy-templates.ts'
 
 // A column whose values refer to objects makes the catalog read them with its own credential: tables of others, too.
 // `owner` may do everything that groups allow, and `curator` also refer to objects.
 const attacked = attackedGateway({
   ...withUpstream(() => ({ extraOperations })),
   users: ['owner', 'curator'],
-  policies: [
-    {
-      name: 'lake',
-      namespace: ['lake'],
-      rules: [
-        { id: 'own', effect: 'allow', subjects: { users: ['owner', 'curator'] }, operations: ['all'] },
-        { id: 'refer', effect: 'allow', subjects: { users: ['curator'] }, operations: ['ReferenceData'] },
-      ],
-    },
-  ],
+  policies: [policyOf(['lake'], [ruleFor(['owner', 'curator']), ruleFor(['curator'], ['ReferenceData'])])],
 })
 
 const nameKey = 'ARROW:extension:name'

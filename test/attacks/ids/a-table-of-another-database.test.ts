@@ -6,6 +6,7 @@ import { allowEverything, type GatewaySetup } from '../../gateway/support/open-g
 import { rawRequest, sendRaw } from '../../gateway/support/raw-request.ts'
 import { respondWith } from '../../gateway/support/recording-upstream.ts'
 import { useSharedGateway } from '../../gateway/support/running-gateway.ts'
+import { policyOf, ruleFor } from '../support/policy-templates.ts'
 
 // Clients of LanceDB send ids that are relative to the database of a header. Two databases must never share a table, and
 // policies, audit records and the upstream must mean the same one.
@@ -13,14 +14,7 @@ import { useSharedGateway } from '../../gateway/support/running-gateway.ts'
 /** `ann` may do everything in the database x1, and nothing elsewhere. */
 const setup: GatewaySetup = {
   users: ['ann'],
-  policies: [
-    allowEverything,
-    {
-      name: 'x1',
-      namespace: ['x1'],
-      rules: [{ id: 'own', effect: 'allow', subjects: { users: ['ann'] }, operations: ['all'] }],
-    },
-  ],
+  policies: [allowEverything, policyOf(['x1'], [ruleFor(['ann'])])],
   adjust: (settings) => ({
     ...settings,
     databases: 'namespaces',

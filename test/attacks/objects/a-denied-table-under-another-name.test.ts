@@ -1,39 +1,28 @@
 import { it } from 'vitest'
-import type { WrittenPolicy, WrittenRule } from '../../policy/policy-builder.ts'
+import type { WrittenRule } from '../../policy/policy-builder.ts'
 import { attackedGateway } from '../support/attacked-gateway.ts'
+import { policyOf, ruleFor } from '../support/policy-templates.ts'
 
 // Rules name tables. Whoever may give a table another name could use it under that name.
-const team = { users: ['al'] }
-const policyOf = (name: string, deny: Partial<WrittenRule>): WrittenPolicy => ({
-  name,
-  namespace: [name],
-  onDeny: 403,
-  rules: [
-    { id: 'all', effect: 'allow', subjects: team, operations: ['all'] },
-    { id: 'no', effect: 'deny', subjects: team, operations: ['query'], tables: ['salaries'], ...deny },
-  ],
-})
-const policies: readonly WrittenPolicy[] = [
-  policyOf('read', {}),
-  policyOf('written', { operations: ['InsertIntoTable'] }),
-  policyOf('main', { when: 'branch == "main"' }),
-  policyOf('until', { when: 'now < timestamp("2999-01-01T00:00:00Z")' }),
-  policyOf('past', { when: 'now < timestamp("2001-01-01T00:00:00Z")' }),
-  {
-    name: 'protected',
-    namespace: ['protected'],
-    onDeny: 403,
-    rules: [
-      { id: 'all', effect: 'allow', subjects: { users: ['al', 'payroll'] }, operations: ['all'] },
-      {
-        id: 'p',
-        effect: 'deny',
-        subjects: { everyone: true, except: { users: ['payroll'] } },
-        operations: ['all'],
-        tables: ['sal*'],
-      },
+const denying = (name: string, more: Partial<WrittenRule>) =>
+  policyOf(
+    [name],
+    [ruleFor(['al']), ruleFor(['al'], ['query'], { effect: 'deny', tables: ['salaries'], ...more })],
+  )
+const exceptPayroll = { everyone: true, except: { users: ['payroll'] } } as const
+const policies = [
+  denying('read', {}),
+  denying('written', { operations: ['InsertIntoTable'] }),
+  denying('main', { when: 'branch == "main"' }),
+  denying('until', { when: 'now < timestamp("2999-01-01T00:00:00Z")' }),
+  denying('past', { when: 'now < timestamp("2001-01-01T00:00:00Z")' }),
+  policyOf(
+    ['protected'],
+    [
+      ruleFor(['al', 'payroll']),
+      ruleFor([], ['all'], { effect: 'deny', subjects: exceptPayroll, tables: ['sal*'] }),
     ],
-  },
+  ),
 ]
 const users = ['al', 'payroll']
 

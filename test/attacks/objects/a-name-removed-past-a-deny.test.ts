@@ -1,38 +1,17 @@
 import { it } from 'vitest'
-import type { WrittenPolicy } from '../../policy/policy-builder.ts'
 import { attackedGateway } from '../support/attacked-gateway.ts'
+import { policyOf, ruleFor } from '../support/policy-templates.ts'
+import {} from '../support/policy-templates.ts'
 
 // Tables and views share their names, so the operations on tables remove views, too.
-const team = { users: ['al'] }
 const namedKinds = ['DropTable', 'DropView', 'DropMaterializedView', 'DeregisterTable', 'RenameTable']
-const policies: readonly WrittenPolicy[] = [
-  ...[...namedKinds, 'DropFunction', 'DropSecret'].map((operation): WrittenPolicy => ({
-    name: operation,
-    namespace: [operation],
-    onDeny: 403,
-    rules: [
-      { id: 'all', effect: 'allow', subjects: team, operations: ['all'] },
-      { id: 'no', effect: 'deny', subjects: team, operations: [operation] },
-    ],
-  })),
-  {
-    name: 'reserved',
-    namespace: ['reserved'],
-    onDeny: 403,
-    final: ['DropView'],
-    rules: [],
-  },
-  {
-    name: 'own',
-    namespace: ['reserved', 'own'],
-    rules: [{ id: 'all', effect: 'allow', subjects: team, operations: ['all'] }],
-  },
-  {
-    name: 'partly',
-    namespace: ['partly'],
-    onDeny: 403,
-    rules: [{ id: 'some', effect: 'allow', subjects: team, operations: ['DropNamespace', 'DropTable'] }],
-  },
+const policies = [
+  ...[...namedKinds, 'DropFunction', 'DropSecret'].map((operation) =>
+    policyOf([operation], [ruleFor(['al']), ruleFor(['al'], [operation], { effect: 'deny' })]),
+  ),
+  policyOf(['reserved'], [], { final: ['DropView'] }),
+  policyOf(['reserved', 'own'], [ruleFor(['al'])]),
+  policyOf(['partly'], [ruleFor(['al'], ['DropNamespace', 'DropTable'])]),
 ]
 const removals: readonly (readonly [target: string, body: object])[] = [
   ['/v1/table/N$m/drop', {}],

@@ -1,39 +1,18 @@
 import { expect, it } from 'vitest'
 import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { attackedGateway } from '../support/attacked-gateway.ts'
+import { policyOf, ruleFor } from '../support/policy-templates.ts'
 
 // `owner` may do everything in `sandbox`, and nothing elsewhere. The query of a view, or code in a column, may read any
 // table: a rule of one namespace cannot allow that.
 const attacked = attackedGateway({
   users: ['owner', 'trusted', 'partial'],
   policies: [
-    {
-      name: 'sandbox',
-      namespace: ['sandbox'],
-      rules: [
-        {
-          id: 'own',
-          effect: 'allow',
-          subjects: { users: ['owner', 'trusted', 'partial'] },
-          operations: ['all'],
-        },
-      ],
-    },
-    {
-      name: 'readers-of-all',
-      namespace: [],
-      onDeny: 403,
-      rules: [
-        { id: 'reads', effect: 'allow', subjects: { users: ['trusted'] }, operations: ['ReadAnyTable'] },
-        {
-          id: 'reads-some',
-          effect: 'allow',
-          subjects: { users: ['partial'] },
-          operations: ['ReadAnyTable'],
-          tables: ['view*'],
-        },
-      ],
-    },
+    policyOf(['sandbox'], [ruleFor(['owner', 'trusted', 'partial'])]),
+    policyOf(
+      [],
+      [ruleFor(['trusted'], ['ReadAnyTable']), ruleFor(['partial'], ['ReadAnyTable'], { tables: ['view*'] })],
+    ),
   ],
 })
 

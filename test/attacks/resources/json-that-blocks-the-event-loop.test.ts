@@ -2,18 +2,12 @@ import { expect, it } from 'vitest'
 import { expectError } from '../../gateway/support/expect-error.ts'
 import { allowEverything, type TestedGateway } from '../../gateway/support/open-gateway.ts'
 import { useSharedGateway } from '../../gateway/support/running-gateway.ts'
+import { policyOf, ruleFor } from '../support/policy-templates.ts'
 
 // 100,000 names in 1.3 MB cost 95 ms of the event loop: six connections of one caller delayed all others by 0.5 s.
 const shared = useSharedGateway({
   users: ['mallory'],
-  policies: [
-    allowEverything,
-    {
-      name: 'mallory',
-      namespace: ['sandbox'],
-      rules: [{ id: 'all', effect: 'allow', subjects: { users: ['mallory'] }, operations: ['all'] }],
-    },
-  ],
+  policies: [allowEverything, policyOf(['sandbox'], [ruleFor(['mallory'])])],
 })
 
 const create = '/v1/namespace/sandbox/create'

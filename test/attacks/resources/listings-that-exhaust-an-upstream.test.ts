@@ -3,6 +3,7 @@ import { serveListings } from '../../gateway/support/listing-upstream.ts'
 import { allowEverything } from '../../gateway/support/open-gateway.ts'
 import { useSharedGateway } from '../../gateway/support/running-gateway.ts'
 import { eventually } from '../../support/eventually.ts'
+import { policyOf, ruleFor } from '../support/policy-templates.ts'
 
 // One listing of a caller that sees nothing made 33 calls; 64 at once used nearly all connections to the catalog.
 const maxConnections = 32
@@ -16,25 +17,13 @@ const shared = useSharedGateway({
   users: ['blind', 'mallory'],
   policies: [
     allowEverything,
-    {
-      name: 'sales',
-      namespace: ['sales'],
-      rules: [
-        {
-          id: 'lists',
-          effect: 'allow',
-          subjects: { users: ['blind', 'mallory'] },
-          operations: ['ListTables', 'ListNamespaces'],
-        },
-        {
-          id: 'sees',
-          effect: 'allow',
-          subjects: { users: ['mallory'] },
-          operations: ['DescribeTable'],
-          tables: ['other'],
-        },
+    policyOf(
+      ['sales'],
+      [
+        ruleFor(['blind', 'mallory'], ['ListTables', 'ListNamespaces']),
+        ruleFor(['mallory'], ['DescribeTable'], { tables: ['other'] }),
       ],
-    },
+    ),
   ],
   adjust: (settings) => ({
     ...settings,

@@ -6,6 +6,7 @@ import type { ReceivedRequest } from '../../gateway/support/recording-upstream.t
 import { sendWritten, type WrittenRequest } from '../../gateway/support/raw-request.ts'
 import { useSharedGateway, type GatewayAndUpstream } from '../../gateway/support/running-gateway.ts'
 import type { WrittenPolicy } from '../../policy/policy-builder.ts'
+import { policyOf, ruleFor } from './policy-templates.ts'
 
 /** A request as written by the attacker, never normalized. */
 interface Attack {
@@ -36,15 +37,12 @@ export interface AttackedGateway extends GatewayAndUpstream {
  */
 const policies: readonly WrittenPolicy[] = [
   allowEverything,
-  {
-    name: 'sandbox',
-    namespace: ['sandbox'],
-    rules: [
-      {
-        id: 'fill',
-        effect: 'allow',
-        subjects: { users: ['writer'] },
-        operations: [
+  policyOf(
+    ['sandbox'],
+    [
+      ruleFor(
+        ['writer'],
+        [
           'read',
           'create',
           'commit',
@@ -55,23 +53,15 @@ const policies: readonly WrittenPolicy[] = [
           'RegisterTable',
           'DropNamespace',
         ],
-      },
-      {
-        id: 'register',
-        effect: 'allow',
-        subjects: { users: ['clerk'] },
-        operations: ['RegisterTable', 'ChooseLocation'],
-      },
-      { id: 'own', effect: 'allow', subjects: { users: ['owner'] }, operations: ['all'] },
+      ),
+      ruleFor(['clerk'], ['RegisterTable', 'ChooseLocation']),
+      ruleFor(['owner']),
     ],
-  },
-  {
-    name: 'vault',
-    namespace: ['sandbox', 'inner'],
-    rules: [
-      { id: 'closed', effect: 'deny', subjects: { any: true }, operations: ['all'], tables: ['vault'] },
-    ],
-  },
+  ),
+  policyOf(
+    ['sandbox', 'inner'],
+    [ruleFor([], ['all'], { effect: 'deny', subjects: { any: true }, tables: ['vault'] })],
+  ),
 ]
 
 /** One gateway for all attacks of a file, by default with the policies above. */

@@ -1,11 +1,33 @@
 import type { WrittenCommits, WrittenPolicy, WrittenRule } from '../../policy/policy-builder.ts'
 
-const subjects = { users: ['ci'] }
+type Rule = Omit<WrittenRule, 'id'>
+
+/** A rule that allows users operations, or denies them. */
+export function ruleFor(
+  users: readonly string[],
+  operations: readonly string[] = ['all'],
+  more: Partial<Rule> = {},
+): Rule {
+  return { effect: 'allow', subjects: { users }, operations, ...more }
+}
+
+/** A policy that denies with 403, whose name is that of its namespace. */
+export function policyOf(
+  namespace: readonly string[],
+  rules: readonly Rule[],
+  more: Partial<WrittenPolicy> = {},
+): WrittenPolicy {
+  return {
+    name: namespace.join('-') || 'root',
+    namespace,
+    onDeny: 403,
+    rules: rules.map((rule, index) => ({ id: `rule-${index}`, ...rule })),
+    ...more,
+  }
+}
 
 export function createAllowPolicy(namespace: string, when?: string): WrittenPolicy {
-  return policyOf(namespace, [
-    { id: 'all', effect: 'allow', subjects, operations: ['all'], ...(when && { when }) },
-  ])
+  return policyOf([namespace], [ruleFor(['ci'], ['all'], when === undefined ? {} : { when })])
 }
 
 export function createRequirePolicy(namespace: string, commits: WrittenCommits): WrittenPolicy {
@@ -18,10 +40,8 @@ export function createChangePolicy(
   when = changesOtherBranches,
   except?: WrittenRule['subjects']['except'],
 ): WrittenPolicy {
-  const policy = createAllowPolicy(namespace)
   const subjects = { everyone: true, ...(except && { except }) } as const
-  const deny: WrittenRule = { id: 'changes', effect: 'deny', subjects, operations: ['change'], when }
-  return { ...policy, rules: [...policy.rules, deny] }
+  return policyOf([namespace], [ruleFor(['ci']), { effect: 'deny', subjects, operations: ['change'], when }])
 }
 
 /** As documented in policies/README.md: what has no branch is left, and an unknown branch is denied. */
@@ -33,11 +53,6 @@ export function createDenyPolicy(
   operations: readonly string[],
   when?: string,
 ): WrittenPolicy {
-  const { rules } = createAllowPolicy(namespace)
-  const deny: WrittenRule = { id: 'no', effect: 'deny', subjects, operations, ...(when && { when }) }
-  return policyOf(namespace, [...rules, deny])
-}
-
-function policyOf(namespace: string, rules: readonly WrittenRule[]): WrittenPolicy {
-  return { name: namespace, namespace: [namespace], onDeny: 403, rules }
+  const deny = ruleFor(['ci'], operations, { effect: 'deny', ...(when && { when }) })
+  return policyOf([namespace], [ruleFor(['ci']), deny])
 }

@@ -3,55 +3,23 @@ import { serveListings } from '../../gateway/support/listing-upstream.ts'
 import { allowEverything } from '../../gateway/support/open-gateway.ts'
 import { useSharedGateway } from '../../gateway/support/running-gateway.ts'
 import type { WrittenRule } from '../../policy/policy-builder.ts'
+import { policyOf, ruleFor } from '../support/policy-templates.ts'
 
 // The visibility of objects is cached by caller and by the facts that conditions read. A cached result must not apply
 // to another caller, request or namespace.
-const seeing = (id: string, more: Partial<WrittenRule>): WrittenRule => ({
-  id,
-  effect: 'allow',
-  subjects: { any: true },
-  operations: ['DescribeTable'],
-  ...more,
-})
+const subjects = { any: true } as const
+const seeing = (namespace: string, more: Partial<WrittenRule>) =>
+  policyOf([namespace], [ruleFor([], ['DescribeTable'], { subjects, ...more })])
 const shared = useSharedGateway({
   users: ['ann', 'bob', 'cas', 'dan'],
   policies: [
     allowEverything,
-    {
-      name: 'lists',
-      namespace: [],
-      rules: [{ id: 'lists', effect: 'allow', subjects: { any: true }, operations: ['ListTables'] }],
-    },
-    {
-      name: 'named',
-      namespace: ['named'],
-      onDeny: 403,
-      rules: [seeing('cas', { subjects: { users: ['cas'] } })],
-    },
-    {
-      name: 'principal',
-      namespace: ['principal'],
-      onDeny: 403,
-      rules: [seeing('name', { when: 'principal.name == "ann"' })],
-    },
-    {
-      name: 'context',
-      namespace: ['context'],
-      onDeny: 403,
-      rules: [seeing('team', { when: '"team" in context && context["team"] == "a"' })],
-    },
-    {
-      name: 'ids',
-      namespace: ['ids'],
-      onDeny: 403,
-      rules: [seeing('id', { when: 'id.size() == 3 && id[1] == principal.name && id[2].startsWith("s")' })],
-    },
-    {
-      name: 'tables',
-      namespace: ['tables'],
-      onDeny: 403,
-      rules: [seeing('names', { tables: ['s*'] })],
-    },
+    policyOf([], [ruleFor([], ['ListTables'], { subjects })]),
+    seeing('named', { subjects: { users: ['cas'] } }),
+    seeing('principal', { when: 'principal.name == "ann"' }),
+    seeing('context', { when: '"team" in context && context["team"] == "a"' }),
+    seeing('ids', { when: 'id.size() == 3 && id[1] == principal.name && id[2].startsWith("s")' }),
+    seeing('tables', { tables: ['s*'] }),
   ],
 })
 

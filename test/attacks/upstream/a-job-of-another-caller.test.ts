@@ -1,18 +1,13 @@
 import { expect, it } from 'vitest'
 import { respondWith } from '../../gateway/support/recording-upstream.ts'
 import { attackedGateway } from '../support/attacked-gateway.ts'
+import { policyOf, ruleFor } from '../support/policy-templates.ts'
 
 // A job has no namespace. Its id, sealed by the gateway, says who started it by which operation; nothing else gives
 // access to a job without permission at the root.
 const attacked = attackedGateway({
   users: ['ann', 'bob'],
-  policies: [
-    {
-      name: 'team',
-      namespace: ['team'],
-      rules: [{ id: 'both', effect: 'allow', subjects: { users: ['ann', 'bob'] }, operations: ['all'] }],
-    },
-  ],
+  policies: [policyOf(['team'], [ruleFor(['ann', 'bob'])])],
 })
 
 async function startJob(as: string): Promise<string> {

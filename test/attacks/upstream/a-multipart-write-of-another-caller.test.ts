@@ -2,34 +2,22 @@ import { expect, it } from 'vitest'
 import { respondWith } from '../../gateway/support/recording-upstream.ts'
 import { arrowUpload } from '../../support/arrow-upload.ts'
 import { attackedGateway } from '../support/attacked-gateway.ts'
+import { policyOf, ruleFor } from '../support/policy-templates.ts'
 
 // Whoever names a multipart write could add rows to the insert of another caller, overwrite with it, complete it too
 // early, or discard it. Its id, sealed by the gateway, says who began it on which branch of which table.
 const attacked = attackedGateway({
   users: ['ann', 'bob', 'appender', 'clerk'],
   policies: [
-    {
-      name: 'team',
-      namespace: ['team'],
-      onDeny: 403,
-      rules: [
-        { id: 'both', effect: 'allow', subjects: { users: ['ann', 'bob'] }, operations: ['all'] },
-        {
-          id: 'append',
-          effect: 'allow',
-          subjects: { users: ['appender'] },
-          operations: ['read', 'write', 'admin'],
-          when: 'branch != "release"',
-        },
-        { id: 'all-but-inserts', effect: 'allow', subjects: { users: ['clerk'] }, operations: ['all'] },
-        {
-          id: 'no-inserts',
-          effect: 'deny',
-          subjects: { users: ['clerk'] },
-          operations: ['InsertIntoTable'],
-        },
+    policyOf(
+      ['team'],
+      [
+        ruleFor(['ann', 'bob']),
+        ruleFor(['appender'], ['read', 'write', 'admin'], { when: 'branch != "release"' }),
+        ruleFor(['clerk']),
+        ruleFor(['clerk'], ['InsertIntoTable'], { effect: 'deny' }),
       ],
-    },
+    ),
   ],
 })
 const table = '/v1/table/team$t'

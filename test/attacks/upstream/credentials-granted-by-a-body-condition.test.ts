@@ -1,27 +1,20 @@
 import { expect, it } from 'vitest'
 import { respondWith } from '../../gateway/support/recording-upstream.ts'
 import { attackedGateway } from '../support/attacked-gateway.ts'
+import { policyOf, ruleFor } from '../support/policy-templates.ts'
 
 // Vended credentials are authorized like anything else: a rule with a condition on the body grants them to matching
 // bodies only, and cannot be decided from the head.
 const attacked = attackedGateway({
   users: ['reader'],
   policies: [
-    {
-      name: 'lake',
-      namespace: ['lake'],
-      onDeny: 403,
-      rules: [
-        { id: 'read', effect: 'allow', subjects: { users: ['reader'] }, operations: ['read'] },
-        {
-          id: 'released',
-          effect: 'allow',
-          subjects: { users: ['reader'] },
-          operations: ['VendCredentials'],
-          when: 'tag == "released"',
-        },
+    policyOf(
+      ['lake'],
+      [
+        ruleFor(['reader'], ['read']),
+        ruleFor(['reader'], ['VendCredentials'], { when: 'tag == "released"' }),
       ],
-    },
+    ),
   ],
 })
 

@@ -6,37 +6,16 @@ import { ungrouped } from '../../gateway/support/open-gateway.ts'
 import { respondWith } from '../../gateway/support/recording-upstream.ts'
 import { attackedGateway } from '../support/attacked-gateway.ts'
 import { isThorough } from '../../support/thorough.ts'
+import { policyOf, ruleFor } from '../support/policy-templates.ts'
 
 // A server may put storage credentials into any response, in its own spelling. Only callers with VendCredentials get
 // them, and only from operations that vend them.
 const attacked = attackedGateway({
   users: ['caller'],
   policies: [
-    {
-      name: 'sales',
-      namespace: ['sales'],
-      rules: [
-        { id: 'everything', effect: 'allow', subjects: { users: ['caller'] }, operations: ['all'] },
-        { id: 'no-credentials', effect: 'deny', subjects: { any: true }, operations: ['VendCredentials'] },
-      ],
-    },
-    {
-      name: 'lab',
-      namespace: ['lab'],
-      rules: [{ id: 'everything', effect: 'allow', subjects: { users: ['caller'] }, operations: ['all'] }],
-    },
-    {
-      name: 'root',
-      namespace: [],
-      rules: [
-        {
-          id: 'jobs',
-          effect: 'allow',
-          subjects: { users: ['caller'] },
-          operations: ['admin', 'VendCredentials', ...ungrouped],
-        },
-      ],
-    },
+    policyOf(['sales'], [ruleFor(['caller']), ruleFor(['caller'], ['VendCredentials'], { effect: 'deny' })]),
+    policyOf(['lab'], [ruleFor(['caller'])]),
+    policyOf([], [ruleFor(['caller'], ['admin', 'VendCredentials', ...ungrouped])]),
   ],
 })
 
