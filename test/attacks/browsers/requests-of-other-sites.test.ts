@@ -7,12 +7,7 @@ import { readAuditLog } from '../../../src/audit/storage/read-audit-log.ts'
 import type { AuditRecord } from '../../../src/audit/records/audit-record.ts'
 import { countRefusals } from '../../gateway/support/count-refusals.ts'
 import { expectError } from '../../gateway/support/expect-error.ts'
-import {
-  allowEverything,
-  openGateway,
-  type GatewaySetup,
-  type TestedGateway,
-} from '../../gateway/support/open-gateway.ts'
+import { openGateway, type GatewaySetup, type TestedGateway } from '../../gateway/support/open-gateway.ts'
 import { startRecordingUpstream, type RecordingUpstream } from '../../gateway/support/recording-upstream.ts'
 import { startGatewayAndUpstream } from '../../gateway/support/running-gateway.ts'
 import { createTestResponse, type TestResponse } from '../../gateway/support/test-response.ts'
@@ -23,6 +18,7 @@ import {
   type TestCertificate,
 } from '../../identity/mtls/test-certificates.ts'
 import { eventually } from '../../support/eventually.ts'
+import { policyOf, ruleFor } from '../support/policy-templates.ts'
 
 // Browsers add client certificates to the requests of any page. `fetch(url, {method: 'POST', mode: 'no-cors',
 // credentials: 'include'})` needs no permission of the gateway.
@@ -85,14 +81,8 @@ describe.skipIf(!hasOpenssl())('with a client certificate (skipped without opens
   })
 
   function setup(): GatewaySetup {
-    const everything = {
-      id: 'alice',
-      effect: 'allow' as const,
-      subjects: { users: [`mesh:${alice}`] },
-      operations: ['all'],
-    }
     return {
-      policies: [{ ...allowEverything, rules: [...allowEverything.rules, everything] }],
+      policies: [policyOf([], [ruleFor(['dev', `mesh:${alice}`])])],
       adjust: (settings) => ({
         ...settings,
         listen: {
@@ -215,12 +205,7 @@ describe.skipIf(!hasOpenssl())('with a client certificate (skipped without opens
 
 it('a page of another site does not act as an anonymous caller, whose address the browser adds', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream({
-    policies: [
-      {
-        ...allowEverything,
-        rules: [{ id: 'all', effect: 'allow', subjects: { anonymous: true }, operations: ['all'] }],
-      },
-    ],
+    policies: [policyOf([], [ruleFor([], ['all'], { subjects: { anonymous: true } })])],
     adjust: (settings) => ({ ...settings, identity: { ...settings.identity, anonymous: true } }),
   })
   const { target } = drop

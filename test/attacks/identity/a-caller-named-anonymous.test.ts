@@ -3,21 +3,16 @@ import { sendRaw, rawRequest } from '../../gateway/support/raw-request.ts'
 import { expectError } from '../../gateway/support/expect-error.ts'
 import { useSharedGateway } from '../../gateway/support/running-gateway.ts'
 import type { WrittenRule } from '../../policy/policy-builder.ts'
+import { policyOf, ruleFor } from '../support/policy-templates.ts'
 
 // `public` is open to callers without credentials, `club` to authenticated ones, `named` to a user named "anonymous".
-const reads = (subjects: WrittenRule['subjects']): readonly WrittenRule[] => [
-  { id: 'reads', effect: 'allow', subjects, operations: ['read'] },
-]
+const reads = (subjects: WrittenRule['subjects']) => [ruleFor([], ['read'], { subjects })]
 const shared = useSharedGateway({
   policies: [
-    { name: 'everything', namespace: [], rules: reads({ users: ['dev'] }) },
-    { name: 'public', namespace: ['public'], onDeny: 403, rules: reads({ anonymous: true }) },
-    { name: 'club', namespace: ['club'], rules: reads({ any: true }) },
-    {
-      name: 'named',
-      namespace: ['named'],
-      rules: reads({ users: ['anonymous'], groups: ['anonymous'], keys: ['anonymous'] }),
-    },
+    policyOf([], reads({ users: ['dev'] })),
+    policyOf(['public'], reads({ anonymous: true })),
+    policyOf(['club'], reads({ any: true })),
+    policyOf(['named'], reads({ users: ['anonymous'], groups: ['anonymous'], keys: ['anonymous'] })),
   ],
   adjust: (settings) => ({ ...settings, identity: { ...settings.identity, anonymous: true } }),
 })

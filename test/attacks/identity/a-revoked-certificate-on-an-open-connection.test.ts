@@ -14,6 +14,7 @@ import {
   type TestCertificate,
 } from '../../identity/mtls/test-certificates.ts'
 import { eventually } from '../../support/eventually.ts'
+import { policyOf, ruleFor } from '../support/policy-templates.ts'
 
 const loader = 'spiffe://cluster.example/loader'
 const request = 'POST /v1/table/prod$orders/describe HTTP/1.1\r\nhost: g\r\ncontent-length: 0\r\n\r\n'
@@ -63,10 +64,8 @@ describe.skipIf(!hasOpenssl())('a certificate that is no longer valid (skipped w
   })
 
   function setup(clientCertificate: 'optional' | 'required', withList = true): GatewaySetup {
-    const users = [`mesh:${loader}`]
-    const rule = { id: 'read', effect: 'allow' as const, subjects: { users }, operations: ['read'] }
     return {
-      policies: [{ name: 'loaders', namespace: ['prod'], rules: [rule] }],
+      policies: [policyOf(['prod'], [ruleFor([`mesh:${loader}`], ['read'])])],
       adjust: (settings) => ({
         ...settings,
         listen: {

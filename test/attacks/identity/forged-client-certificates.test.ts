@@ -18,6 +18,7 @@ import {
   type TestCertificate,
 } from '../../identity/mtls/test-certificates.ts'
 import { eventually } from '../../support/eventually.ts'
+import { policyOf, ruleFor } from '../support/policy-templates.ts'
 
 // A caller must not write the certificate that a proxy in front verifies.
 const loader = 'spiffe://cluster.example/loader'
@@ -55,16 +56,8 @@ describe.skipIf(!hasOpenssl())('certificates that a proxy has verified (skipped 
   })
 
   function openBehind(clientCertificateFrom: Header, trusted: string): Promise<TestedGateway> {
-    const users = [`mesh:${loader}`]
     return openGateway(upstream.url, {
-      policies: [
-        allowEverything,
-        {
-          name: 'loaders',
-          namespace: ['prod'],
-          rules: [{ id: 'all', effect: 'allow', subjects: { users }, operations: ['all'] }],
-        },
-      ],
+      policies: [allowEverything, policyOf(['prod'], [ruleFor([`mesh:${loader}`])])],
       adjust: (settings) => ({
         ...settings,
         listen: { ...settings.listen, trustedProxies: [trusted], clientCertificateFrom },

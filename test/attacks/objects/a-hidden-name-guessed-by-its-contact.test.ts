@@ -1,36 +1,27 @@
 import { expect, it } from 'vitest'
-import type { WrittenPolicy } from '../../policy/policy-builder.ts'
+import type { WrittenPolicy, WrittenRule } from '../../policy/policy-builder.ts'
 import { useSharedGateway } from '../../gateway/support/running-gateway.ts'
+import { policyOf, ruleFor } from '../support/policy-templates.ts'
 
 // The contact in a denial, or that a restriction denies it, would tell which names have policies, to a caller that guesses names.
+const any = { any: true } as const
+const denied = (more: Partial<WrittenRule> = {}) =>
+  ruleFor([], ['all'], { effect: 'deny', subjects: any, ...more })
 const policies: readonly WrittenPolicy[] = [
-  {
-    name: 'root',
-    namespace: [],
-    onDeny: 403,
-    contact: '#platform',
-    rules: [{ id: 'read', effect: 'allow', subjects: { users: ['al'] }, operations: ['read'] }],
-  },
+  policyOf([], [ruleFor(['al'], ['read'])], { contact: '#platform' }),
   { name: 'merger', namespace: ['merger'], inherit: false, contact: '#project-falcon', rules: [] },
   {
     name: 'open',
     namespace: ['open'],
     contact: '#open',
-    restrict: [{ id: 'part', subjects: { any: true }, tables: ['orders'], columns: { id: 'number' } }],
+    restrict: [{ id: 'part', subjects: any, tables: ['orders'], columns: { id: 'number' } }],
     rules: [],
   },
-  {
+  policyOf(['open'], [denied({ tables: ['layoffs'] })], {
     name: 'layoffs',
-    namespace: ['open'],
     contact: '#layoffs',
-    rules: [{ id: 'no', effect: 'deny', subjects: { any: true }, operations: ['all'], tables: ['layoffs'] }],
-  },
-  {
-    name: 'board',
-    namespace: ['board'],
-    contact: '#board',
-    rules: [{ id: 'no', effect: 'deny', subjects: { any: true }, operations: ['all'] }],
-  },
+  }),
+  policyOf(['board'], [denied()], { contact: '#board' }),
   { name: 'hidden', namespace: ['hidden'], onDeny: 404, inherit: false, contact: '#hidden', rules: [] },
 ]
 const shared = useSharedGateway({

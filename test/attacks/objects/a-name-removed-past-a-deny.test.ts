@@ -1,7 +1,6 @@
 import { it } from 'vitest'
 import { attackedGateway } from '../support/attacked-gateway.ts'
 import { policyOf, ruleFor } from '../support/policy-templates.ts'
-import {} from '../support/policy-templates.ts'
 
 // Tables and views share their names, so the operations on tables remove views, too.
 const namedKinds = ['DropTable', 'DropView', 'DropMaterializedView', 'DeregisterTable', 'RenameTable']

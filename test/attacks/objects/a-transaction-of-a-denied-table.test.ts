@@ -3,28 +3,20 @@ import { orders, streamOf } from '../../../src/backend/test/engine/sample-tables
 import { runningBackend } from '../../../src/backend/test/support/running-backend.ts'
 import { allowEverything } from '../../gateway/support/open-gateway.ts'
 import { startGatewayBefore } from '../../gateway/support/running-gateway.ts'
-import type { WrittenPolicy } from '../../policy/policy-builder.ts'
 import { attackedGateway } from '../support/attacked-gateway.ts'
+import { policyOf, ruleFor } from '../support/policy-templates.ts'
 
 // The id of a transaction is that of its table and one part more, so it looks like an object beneath the table.
-const team = { users: ['al'] }
-const policies: readonly WrittenPolicy[] = [
-  {
-    name: 'sales',
-    namespace: ['prod', 'sales'],
-    onDeny: 404,
-    rules: [
-      { id: 'all', effect: 'allow', subjects: team, operations: ['all'] },
-      { id: 'no', effect: 'deny', subjects: team, operations: ['all'], tables: ['secret'] },
-      {
-        id: 'not-main',
-        effect: 'allow',
-        subjects: { users: ['reviewer'] },
-        operations: ['all'],
-        when: 'branch != "main"',
-      },
+const policies = [
+  policyOf(
+    ['prod', 'sales'],
+    [
+      ruleFor(['al']),
+      ruleFor(['al'], ['all'], { effect: 'deny', tables: ['secret'] }),
+      ruleFor(['reviewer'], ['all'], { when: 'branch != "main"' }),
     ],
-  },
+    { onDeny: 404 },
+  ),
 ]
 const setup = { users: ['al', 'reviewer'], policies }
 const alter = { actions: [{ setPropertyAction: { key: 'k', value: 'forged' } }] }

@@ -112,22 +112,6 @@ it('slow small bodies leave half of the connections to other principals', async 
   expect(await gateway.post('/v1/table/orders/describe')).toMatchObject({ status: 200 })
 })
 
-it('does not count connections of another address for the same client', async () => {
-  const { gateway } = await startGatewayAndUpstream(limited({ maxConnectionsPerAddress: 1 }))
-  const held = openRawConnection(gateway.url)
-  held.write(request)
-  await held.waitFor(/^HTTP\/1\.1 401 /)
-  const other = connect({
-    port: Number(new URL(gateway.url).port),
-    host: '127.0.0.1',
-    localAddress: '127.0.0.2',
-  })
-  other.write(request)
-  const [first] = (await once(other, 'data')) as [Buffer]
-  expect(String(first)).toMatch(/^HTTP\/1\.1 401 /)
-  other.destroy()
-})
-
 it('an address at its limit closes no connection of others', async () => {
   const { gateway } = await startGatewayAndUpstream(
     limited({ maxConnections: 2, maxConnectionsPerAddress: 1 }),
