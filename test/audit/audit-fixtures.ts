@@ -1,15 +1,11 @@
-import { readFile, readdir } from 'node:fs/promises'
+import { copyFile, readFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { AuditLogOptions } from '../../src/audit/log/audit-log.ts'
+import { openAuditLog, type AuditLog, type AuditLogOptions } from '../../src/audit/log/audit-log.ts'
 import type { AuditRecord, Details } from '../../src/audit/records/audit-record.ts'
-import { anIntent } from './intent-fixtures.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { anIntent, committed, logOptions } from './intent-fixtures.ts'
 
-export { anIntent, committed } from './intent-fixtures.ts'
-
-/** Without seals by time: on a slow machine, one could come between any two records of a test. */
-export function logOptions(folder: string, changed: Partial<AuditLogOptions> = {}): AuditLogOptions {
-  return { folder, gateway: 'gateway-0', software: '0.1.0', sealMs: 3_600_000, ...changed }
-}
+export { anIntent, committed, logOptions } from './intent-fixtures.ts'
 
 export function aRefusal(request: string, details?: Details) {
   const { operation, id, principal, client } = anIntent(request)
@@ -30,4 +26,26 @@ export async function recordsOf(folder: string): Promise<AuditRecord[]> {
 
 export function ofKind<Kind extends AuditRecord['kind']>(records: readonly AuditRecord[], kind: Kind) {
   return records.filter((record): record is Extract<AuditRecord, { kind: Kind }> => record.kind === kind)
+}
+
+/** Opens a log in a folder of its own, which is removed at the end of the test. The caller closes the log. */
+export async function openLog(
+  changed: Partial<AuditLogOptions> = {},
+): Promise<{ readonly folder: string; readonly log: AuditLog }> {
+  const folder = await temporaryFolder()
+  return { folder, log: await openAuditLog(logOptions(folder, changed)) }
+}
+
+/** Records changes with their outcomes, named by their number. */
+export async function writeChanges(log: AuditLog, count: number): Promise<void> {
+  for (let n = 0; n < count; n += 1)
+    await log.recordOutcome(await log.recordIntent(anIntent(`${n}`)), committed)
+}
+
+/** Copies the segments and the key of a running log, as a crash at this moment would leave them. */
+export async function copyLog(folder: string): Promise<string> {
+  const copy = await temporaryFolder()
+  for (const file of [...(await segmentsOf(folder)), 'seal-key.pem', 'seal-public-key.pem'])
+    await copyFile(join(folder, file), join(copy, file))
+  return copy
 }

@@ -1,3 +1,4 @@
+import type { AuditLogOptions } from '../../src/audit/log/audit-log.ts'
 import type { Details, IntentEntry, OutcomeEntry } from '../../src/audit/records/audit-record.ts'
 
 export function anIntent(request: string, details?: Details): IntentEntry {
@@ -16,3 +17,8 @@ export function anIntent(request: string, details?: Details): IntentEntry {
 }
 
 export const committed: OutcomeEntry = { result: 'committed', status: 200, version: 7, durationMs: 3 }
+
+/** Without seals by time: on a slow machine, one could come between any two records of a test. */
+export function logOptions(folder: string, changed: Partial<AuditLogOptions> = {}): AuditLogOptions {
+  return { folder, gateway: 'gateway-0', software: '0.1.0', sealMs: 3_600_000, ...changed }
+}

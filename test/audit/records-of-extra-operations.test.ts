@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest'
 import { planLookups } from '../../src/audit/in-doubt/in-doubt-changes.ts'
 import { KnownVersions } from '../../src/audit/in-doubt/known-versions.ts'
-import { openAuditLog } from '../../src/audit/log/audit-log.ts'
 import type { IntentEntry } from '../../src/audit/records/audit-record.ts'
 import { readRecordedCall } from '../../src/audit/records/recorded-call.ts'
 import { readAuditLog } from '../../src/audit/storage/read-audit-log.ts'
@@ -14,8 +13,7 @@ import { parsePolicies } from '../policy/parse-policies.ts'
 import { createPolicyVocabulary } from '../../src/policy/language/policy-vocabulary.ts'
 import { extraOperations } from '../gateway/support/extra-operations.ts'
 import { formatPolicies } from '../policy/policy-builder.ts'
-import { anIntent, aRefusal, committed, logOptions } from './audit-fixtures.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
+import { aRefusal, anIntent, committed, openLog } from './audit-fixtures.ts'
 
 // Records outlive settings, so nothing that reads them finds a definition of an extra operation.
 const declared = createExtraOperations([{ extraOperations }])
@@ -32,8 +30,7 @@ function extraIntent(request: string, name: string): IntentEntry {
 }
 
 async function readRecords(): Promise<readonly AuditRecord[]> {
-  const folder = await temporaryFolder()
-  const log = await openAuditLog(logOptions(folder))
+  const { folder, log } = await openLog()
   const receipt = await log.recordIntent(extraIntent('change', 'CompactTable'))
   await log.recordOutcome(receipt, { ...committed, version: undefined })
   await log.recordIntent(extraIntent('read', 'PrewarmTable'))

@@ -80,17 +80,13 @@ it.each(knownPaths)('%s is no path of an extra operation', (path) => {
 
 it.each([
   '/v1/table/{id}',
-  '/v1/table/{id}/',
   '/v1/table/{id}//mirror',
-  '/v1/table/{id}/mirror//',
   '/v1/table/{id}/../drop',
   '/v1/table/{id}/cl%6Fne',
   '/v1/table/{id}/{name}',
-  '/v1/table/{table}/mirror',
   '/v1/table/mirror',
   '/v1/namespace/{id}/mirror',
   '/v2/table/{id}/mirror',
-  'v1/table/{id}/mirror',
   '/v1/table/{id}/mirror?x=1',
   '/v1/table/{id}/mirror\n',
   '/lance/v1/table/{id}/mirror',

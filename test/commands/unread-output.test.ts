@@ -3,8 +3,7 @@ import { once } from 'node:events'
 import { openSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it, vi } from 'vitest'
-import { openAuditLog } from '../../src/audit/log/audit-log.ts'
-import { aRefusal, logOptions } from '../audit/audit-fixtures.ts'
+import { aRefusal, openLog } from '../audit/audit-fixtures.ts'
 import { projectFolder, startProgram } from '../e2e/built-program.ts'
 import { freePort } from '../support/free-port.ts'
 import { servingProgram } from '../observability/serving-gateway.ts'
@@ -28,8 +27,7 @@ async function endInFrontOf(reader: 'none' | 'head', parameters: readonly string
 it.for(everyInTheLongForm(['head', 'none'] as const, 2))(
   'audit query ends quietly in front of a reader that closes the pipe: %s',
   async (reader) => {
-    const folder = await temporaryFolder()
-    const log = await openAuditLog(logOptions(folder))
+    const { folder, log } = await openLog()
     for (let count = 0; count < 1_000; count += 1) log.recordRefusal(aRefusal(`request-${count}`))
     await log.close()
     for (const command of [['query'], ['query', '--json']]) {

@@ -73,11 +73,6 @@ it.for<[attack: string, namespaces: readonly object[], message: string]>([
     '.1.catalogNamespaces.1: ["prod"] overlaps ["prod","sales"] of team-a',
   ],
   [
-    'a scope twice',
-    [{ ...team, catalogNamespaces: [['prod'], ['prod']] }],
-    '.0.catalogNamespaces.1: ["prod"] overlaps ["prod"] of team-a',
-  ],
-  [
     'no uid',
     [{ ...team, uid: undefined }],
     '.0.uid: is missing; expected the output of: kubectl get namespace team-a --output jsonpath={.metadata.uid}',

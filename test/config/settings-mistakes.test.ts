@@ -46,14 +46,6 @@ it.each<[mistake: readonly string[], error: string]>([
     'limits.rates.0.namespaces.1: "prod$sales" contains "$", which separates names; expected ["prod", "sales"]',
   ],
   [
-    [`limits: { byteQuotas: [{ name: a, per: all, perSecond: 1, namespaces: [[prod/sales]] }] }`],
-    'limits.byteQuotas.0.namespaces.0: "prod/sales" contains "/", which separates names; expected ["prod", "sales"]',
-  ],
-  [
-    [`limits: { concurrency: [{ name: a, per: all, maxRequests: 1, namespaces: [[prod, 'a$b']] }] }`],
-    'limits.concurrency.0.namespaces.0: "a$b" contains "$", which separates names; expected ["prod", "a", "b"]',
-  ],
-  [
     ['limits: { concurrency: [{ name: a, per: all, maxRequests: 1, namespaces: [[..]] }] }'],
     'limits.concurrency.0.namespaces.0: a part of the id is ".."',
   ],
@@ -69,7 +61,6 @@ it.each<[mistake: readonly string[], error: string]>([
   [['timeouts: { drainTimeoutMs: 0s }'], 'drainTimeoutMs: expected more than 0 milliseconds, received "0s"'],
   [['timeouts: { drainTimeoutMs: 99d }'], 'expected at most 2147483647 milliseconds, received "99d"'],
   [['limits: { maxJsonBytes: 8m }'], 'received "8m"; write 8MiB'],
-  [['limits: { maxJsonBytes: 8MB }'], 'received "8MB"; write 8MiB'],
   [['limits: { maxJsonBytes: 8 parsecs }'], 'value with a unit such as 64MiB, received "8 parsecs"'],
   [['limits: { maxJsonBytes: -1 }'], 'limits.maxJsonBytes: expected more than 0 bytes, received -1'],
   [
@@ -98,10 +89,6 @@ it.each<[mistake: readonly string[], error: string]>([
   ],
   [['upstream: {}'], 'upstream.url: is missing; expected text'],
   [
-    ['upstream: { url: catalog.internal:8443 }'],
-    'upstream.url: expected a URL with its scheme, such as "https://catalog.internal:8443"',
-  ],
-  [
     ['upstream: { url: catalog.example }'],
     'g.yaml:1:13: upstream.url: expected a URL with its scheme, such as "https://catalog.example"',
   ],
@@ -118,15 +105,9 @@ it.each<[mistake: readonly string[], error: string]>([
     'limits.rates.0.operations.0: expected an operation, or a group of them as in policies',
   ]),
   [["listen: { host: '[::]' }"], 'g.yaml:1:11: listen.host: expected an address without brackets: "::"'],
-  [["admin: { host: '[::1]' }"], 'admin.host: expected an address without brackets: "::1"'],
   [['listen: { host: 0.0.0.0:80 }'], 'listen.host: expected an IP address or a host name, without a port'],
-  [['listen: { host: http://g }'], 'listen.host: expected an IP address or a host name, without a port'],
   [["listen: { host: '' }"], 'listen.host: expected an IP address'],
   [['listen: { port: 2334 }'], 'admin.port: port 2334 is that of listen; expected another one'],
-  [
-    ['listen: { port: 80, host: 0.0.0.0 }', 'admin: { port: 80 }'],
-    'g.yaml:2:10: admin.port: port 80 is that of listen',
-  ],
   [
     ['listen: { port: 80, host: localhost }', "admin: { port: 80, host: '127.0.0.1' }"],
     'admin.port: port 80',
@@ -147,10 +128,6 @@ it.each<[mistake: readonly string[], error: string]>([
   [
     ['listen: { trustedProxies: [10.0.0.0/33] }'],
     'listen.trustedProxies.0: "10.0.0.0/33" is not an address or a range',
-  ],
-  [
-    ['listen: { trustedProxies: [ingress] }'],
-    'listen.trustedProxies.0: "ingress" is not an address or a range',
   ],
   [
     ["listen: { trustedProxies: ['::ffff:10.0.0.0/104'] }"],

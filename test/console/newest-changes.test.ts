@@ -1,7 +1,15 @@
 import { expect, it } from 'vitest'
 import { openAuditLog, type AuditLog } from '../../src/audit/log/audit-log.ts'
 import { createNewestChangesReader, type RecordedChange } from '../../src/console/newest-changes.ts'
-import { anIntent, aRefusal, committed, logOptions, ofKind, recordsOf } from '../audit/audit-fixtures.ts'
+import {
+  aRefusal,
+  anIntent,
+  committed,
+  logOptions,
+  ofKind,
+  recordsOf,
+  writeChanges,
+} from '../audit/audit-fixtures.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 async function openLog(folder: string, changed = {}): Promise<AuditLog> {
@@ -45,8 +53,7 @@ it('the newest 50 changes of all segments are shown', async () => {
   const folder = await temporaryFolder()
   const log = await openLog(folder, { segmentBytes: 64 * 1024 })
   const newest = createNewestChangesReader(folder, () => log.durableEnd())
-  for (let n = 0; n < 300; n += 1)
-    await log.recordOutcome(await log.recordIntent(anIntent(`${n}`)), committed)
+  await writeChanges(log, 300)
   const { changes } = await newest()
   expect(requests(changes)).toEqual(Array.from({ length: 50 }, (_, index) => `${299 - index}`))
   expect(changes.every(({ outcome }) => outcome?.result === 'committed')).toBe(true)

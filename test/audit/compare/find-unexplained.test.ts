@@ -36,20 +36,6 @@ it.each<[what: string, versions: ListedVersion[], known: BranchRecords, since: n
   ],
   ['a version at another time than that change', listed(10), records({ unnumbered: [at(20)] }), 0, [1]],
   ['no version at a time that its clock may have', listed(10), records({ unnumbered: [at(11)] }), 0, []],
-  [
-    'as few versions as changes can explain',
-    listed(11, 90),
-    records({ unnumbered: [at(0, 100), at(10, 12)] }),
-    0,
-    [],
-  ],
-  [
-    'one of two versions at the time of one change',
-    listed(20, 20),
-    records({ unnumbered: [at(20)] }),
-    0,
-    [2],
-  ],
   ['no version of a job', listed(10, 20, 99), records({ jobs: [at(10, 50)] }), 0, [3]],
   [
     'versions without a time, if all changes have theirs',

@@ -3,7 +3,7 @@ import { RecordedVersions, type BranchRecords } from '../../../src/audit/compare
 import { openAuditLog, type AuditLog } from '../../../src/audit/log/audit-log.ts'
 import type { IntentEntry, OutcomeEntry } from '../../../src/audit/records/audit-record.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
-import { anIntent, committed, logOptions } from '../audit-fixtures.ts'
+import { anIntent, committed, logOptions, openLog } from '../audit-fixtures.ts'
 
 const id = ['production', 'orders']
 
@@ -27,8 +27,7 @@ async function recorded(
   write: (log: AuditLog) => Promise<unknown>,
   { branch = '', table = id }: { readonly branch?: string; readonly table?: readonly string[] } = {},
 ): Promise<{ stated: number[]; unnumbered: number; jobs: number; hasBaseline: boolean }> {
-  const folder = await temporaryFolder()
-  const log = await openAuditLog(logOptions(folder))
+  const { folder, log } = await openLog()
   await write(log)
   const versions = new RecordedVersions([folder], undefined)
   await versions.read()

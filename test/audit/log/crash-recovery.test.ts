@@ -1,23 +1,20 @@
-import { appendFile, cp, readFile, writeFile } from 'node:fs/promises'
+import { appendFile, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
 import { recoverFolder } from '../../../src/audit/log/recovery.ts'
 import { openSealKey } from '../../../src/audit/records/seal-key.ts'
 import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
-import { anIntent, committed, logOptions, ofKind, recordsOf, segmentsOf } from '../audit-fixtures.ts'
-import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { anIntent, committed, copyLog, logOptions, ofKind, openLog, recordsOf } from '../audit-fixtures.ts'
 
 /** Creates a folder as after a crash: of three intents, only the second has an outcome. */
 async function crashedFolder(): Promise<{ folder: string; path: string; chain: string }> {
-  const [running, folder] = [await temporaryFolder(), await temporaryFolder()]
-  const log = await openAuditLog(logOptions(running))
+  const { folder: running, log } = await openLog()
   await log.recordIntent(anIntent('one'))
   const second = await log.recordIntent(anIntent('two'))
   await log.recordOutcome(second, committed)
   await log.recordIntent(anIntent('three'))
-  for (const file of [...(await segmentsOf(running)), 'seal-key.pem'])
-    await cp(join(running, file), join(folder, file))
+  const folder = await copyLog(running)
   await log.close()
   return { folder, path: join(folder, `${log.chain}-0000.jsonl`), chain: log.chain }
 }

@@ -3,7 +3,7 @@
 import { writeSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
-import { anIntent, logOptions } from '../audit-fixtures.ts'
+import { anIntent, logOptions } from '../intent-fixtures.ts'
 
 const [folder = '', segmentBytes = `${64 * 1024 * 1024}`, maxRefused = 'Infinity'] = process.argv.slice(2)
 const log = await openAuditLog(logOptions(folder, { segmentBytes: Number(segmentBytes) }))

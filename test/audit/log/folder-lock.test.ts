@@ -5,7 +5,7 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
-import { anIntent, logOptions, segmentsOf } from '../audit-fixtures.ts'
+import { anIntent, logOptions, openLog, segmentsOf } from '../audit-fixtures.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 async function deadProcess(): Promise<number> {
@@ -57,8 +57,7 @@ it('respects the lock of another host while it is refreshed', async () => {
 })
 
 it('writes nothing after it was suspended for so long that another process may have the lock', async () => {
-  const folder = await temporaryFolder()
-  const log = await openAuditLog(logOptions(folder))
+  const { folder, log } = await openLog()
   onTestFinished(() => void vi.useRealTimers())
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 61_000 })
   await expect(log.recordIntent(anIntent('late'))).rejects.toThrow('the audit log is unavailable')

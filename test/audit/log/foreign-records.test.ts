@@ -7,9 +7,17 @@ import { selectRecords } from '../../../src/audit/query/select-records.ts'
 import { createChainId, formatSegmentName } from '../../../src/audit/storage/log-segments.ts'
 import type { LogProblem } from '../../../src/audit/storage/read-audit-log.ts'
 import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
-import { anIntent, committed, logOptions, ofKind, recordsOf, segmentsOf } from '../audit-fixtures.ts'
+import {
+  anIntent,
+  committed,
+  copyLog,
+  logOptions,
+  ofKind,
+  openLog,
+  recordsOf,
+  segmentsOf,
+} from '../audit-fixtures.ts'
 import { keyOf } from '../verify/forge-log.ts'
-import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 interface StoppedLog {
   readonly folder: string
@@ -19,13 +27,11 @@ interface StoppedLog {
 
 /** A log that was closed, or of a process that was killed while the records after the first seal had none. */
 async function stoppedLog(how: 'closed' | 'killed'): Promise<StoppedLog> {
-  const [running, folder] = [await temporaryFolder(), await temporaryFolder()]
-  const log = await openAuditLog(logOptions(running))
+  const { folder: running, log } = await openLog()
   await log.recordOutcome(await log.recordIntent(anIntent('genuine')), committed)
   if (how === 'closed') await log.close()
-  const [file = ''] = await segmentsOf(running)
-  for (const name of [file, 'seal-key.pem', 'seal-public-key.pem'])
-    await copyFile(join(running, name), join(folder, name))
+  const folder = await copyLog(running)
+  const [file = ''] = await segmentsOf(folder)
   await log.close()
   return { folder, file, lines: (await readFile(join(folder, file), 'utf8')).trimEnd().split('\n') }
 }

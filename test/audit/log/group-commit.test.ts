@@ -2,7 +2,7 @@ import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
 import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
-import { aRefusal, anIntent, committed, logOptions, ofKind, recordsOf } from '../audit-fixtures.ts'
+import { aRefusal, anIntent, committed, logOptions, ofKind, openLog, recordsOf } from '../audit-fixtures.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { eventually } from '../../support/eventually.ts'
 
@@ -40,8 +40,7 @@ it('a thousand concurrent intents share a few flushes, and all are durable', asy
 })
 
 it('a resolved intent can be read from the file', async () => {
-  const folder = await temporaryFolder()
-  const log = await openAuditLog(logOptions(folder))
+  const { folder, log } = await openLog()
   for (const request of ['a', 'b', 'c']) {
     const { seq } = await log.recordIntent(anIntent(request))
     expect((await recordsOf(folder))[seq]).toMatchObject({ kind: 'intent', request, chain: log.chain })
@@ -50,8 +49,7 @@ it('a resolved intent can be read from the file', async () => {
 })
 
 it('stores records in the order of the calls', async () => {
-  const folder = await temporaryFolder()
-  const log = await openAuditLog(logOptions(folder))
+  const { folder, log } = await openLog()
   log.recordReload({ what: 'policies', revision: 'r2' })
   const intent = log.recordIntent(anIntent('a'))
   log.recordRefusal(aRefusal('b'))
@@ -62,8 +60,7 @@ it('stores records in the order of the calls', async () => {
 })
 
 it('close writes the queue and rejects further records', async () => {
-  const folder = await temporaryFolder()
-  const log = await openAuditLog(logOptions(folder))
+  const { folder, log } = await openLog()
   const waiting = log.recordIntent(anIntent('a'))
   log.recordRefusal(aRefusal('b'))
   const closed = log.close()
@@ -106,8 +103,7 @@ it('an asynchronous record joins the next synchronous write', async () => {
 })
 
 it('close writes the outcome of an asynchronous change', async () => {
-  const folder = await temporaryFolder()
-  const log = await openAuditLog(logOptions(folder))
+  const { folder, log } = await openLog()
   const ended = log
     .recordIntent(anIntent('a'), false)
     .then((receipt) => log.recordOutcome(receipt, committed, false))

@@ -1,7 +1,7 @@
 // Runs with a file size limit. Writes records and prints the results of the log as JSON.
 import { setTimeout as pause } from 'node:timers/promises'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
-import { anIntent, logOptions } from '../audit-fixtures.ts'
+import { anIntent, logOptions } from '../intent-fixtures.ts'
 
 const [folder = ''] = process.argv.slice(2)
 let failed = 0

@@ -2,12 +2,11 @@ import { expect, it } from 'vitest'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
 import { AuditUnavailable } from '../../../src/audit/log/group-commit.ts'
 import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
-import { aRefusal, anIntent, committed, logOptions, ofKind, recordsOf } from '../audit-fixtures.ts'
+import { aRefusal, anIntent, committed, logOptions, ofKind, openLog, recordsOf } from '../audit-fixtures.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 it('rejects an intent if the queue is full, and counts it in a gap record', async () => {
-  const folder = await temporaryFolder()
-  const log = await openAuditLog(logOptions(folder, { queueRecords: 10 }))
+  const { folder, log } = await openLog({ queueRecords: 10 })
   const resolved = Promise.allSettled(
     Array.from({ length: 13 }, (_, n) => log.recordIntent(anIntent(`${n}`))),
   )
@@ -28,8 +27,7 @@ it('rejects an intent if the queue is full, and counts it in a gap record', asyn
 })
 
 it('bounds the queue in bytes', async () => {
-  const folder = await temporaryFolder()
-  const log = await openAuditLog(logOptions(folder, { queueBytes: 10_000 }))
+  const { log } = await openLog({ queueBytes: 10_000 })
   const large = { note: 'x'.repeat(6_000) }
   const intents = ['a', 'b', 'c'].map((request) => log.recordIntent(anIntent(request, large)))
   const results = await Promise.allSettled(intents)
@@ -54,8 +52,7 @@ it('reserves half of the queue for changes, and counts dropped refusals', async 
 })
 
 it('never rejects an outcome for a full queue', async () => {
-  const folder = await temporaryFolder()
-  const log = await openAuditLog(logOptions(folder, { queueRecords: 2 }))
+  const { log } = await openLog({ queueRecords: 2 })
   const receipt = await log.recordIntent(anIntent('a'))
   const others = Promise.allSettled(['b', 'c', 'd'].map((request) => log.recordIntent(anIntent(request))))
   await log.recordOutcome(receipt, committed)

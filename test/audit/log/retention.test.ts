@@ -4,7 +4,15 @@ import { expect, it } from 'vitest'
 import type { Retention } from '../../../src/audit/log/retention.ts'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
 import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
-import { anIntent, committed, logOptions, ofKind, recordsOf, segmentsOf } from '../audit-fixtures.ts'
+import {
+  anIntent,
+  committed,
+  logOptions,
+  ofKind,
+  recordsOf,
+  segmentsOf,
+  writeChanges,
+} from '../audit-fixtures.ts'
 import { forge, keyOf } from '../verify/forge-log.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -13,12 +21,8 @@ import { eventually } from '../../support/eventually.ts'
 async function segmentedLog(retention?: Retention, folder?: string) {
   const where = folder ?? (await temporaryFolder())
   const log = await openAuditLog(logOptions(where, { segmentBytes: 4_000, ...(retention && { retention }) }))
-  const write = async (count: number): Promise<void> => {
-    for (let n = 0; n < count; n += 1)
-      await log.recordOutcome(await log.recordIntent(anIntent(`${n}`)), committed)
-  }
-  await write(20)
-  return { folder: where, log, write }
+  await writeChanges(log, 20)
+  return { folder: where, log }
 }
 
 async function sizeOf(folder: string): Promise<number> {
@@ -27,8 +31,8 @@ async function sizeOf(folder: string): Promise<number> {
 }
 
 it('removes the oldest segments of a log that is too large; the rest still verifies', async () => {
-  const { folder, log, write } = await segmentedLog({ maxBytes: 12_000 })
-  await write(20)
+  const { folder, log } = await segmentedLog({ maxBytes: 12_000 })
+  await writeChanges(log, 20)
   await eventually(async () => expect(await sizeOf(folder)).toBeLessThan(20_000))
   await log.close()
   const keys = [await keyOf(folder)]
@@ -76,8 +80,7 @@ it('retains segments that are still read or contain an unresolved intent', async
 
   const third = await openAuditLog(logOptions(folder, { retention: { maxBytes: 1 }, segmentBytes: 4_000 }))
   const open = await third.recordIntent(anIntent('open'))
-  for (let n = 0; n < 30; n += 1)
-    await third.recordOutcome(await third.recordIntent(anIntent(`${n}`)), committed)
+  await writeChanges(third, 30)
   await eventually(async () => expect((await segmentsOf(folder))[0]).toBe(`${third.chain}-0000.jsonl`))
   await third.recordOutcome(open, committed)
   await third.close()
@@ -105,17 +108,13 @@ it('retains in-doubt intents, and removes nothing before they are known', async 
   let inDoubt: { chain: string; seq: number }[] | undefined
   const retention: Retention = { maxBytes: 1, inDoubtIntents: () => inDoubt }
   const again = await openAuditLog(logOptions(folder, { retention, segmentBytes: 4_000 }))
-  const write = async (): Promise<void> => {
-    for (let n = 0; n < 10; n += 1)
-      await again.recordOutcome(await again.recordIntent(anIntent(`${n}`)), committed)
-  }
-  await write()
+  await writeChanges(again, 10)
   expect((await segmentsOf(folder)).slice(0, files.length)).toEqual(files)
 
   inDoubt = [{ chain: log.chain, seq }]
   again.prune()
   await eventually(async () => expect((await segmentsOf(folder))[0]).toBe(holding))
-  await write()
+  await writeChanges(again, 10)
   expect((await segmentsOf(folder))[0]).toBe(holding)
 
   inDoubt = []

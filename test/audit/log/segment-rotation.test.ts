@@ -3,13 +3,22 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
 import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
-import { anIntent, committed, logOptions, ofKind, recordsOf, segmentsOf } from '../audit-fixtures.ts'
+import {
+  anIntent,
+  committed,
+  copyLog,
+  logOptions,
+  ofKind,
+  openLog,
+  recordsOf,
+  segmentsOf,
+  writeChanges,
+} from '../audit-fixtures.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 it('a chain continues across segments without a gap', async () => {
-  const folder = await temporaryFolder()
-  const log = await openAuditLog(logOptions(folder, { segmentBytes: 2_000 }))
-  for (let n = 0; n < 50; n += 1) await log.recordOutcome(await log.recordIntent(anIntent(`${n}`)), committed)
+  const { folder, log } = await openLog({ segmentBytes: 2_000 })
+  await writeChanges(log, 50)
   await log.close()
   const files = await segmentsOf(folder)
   expect(files.length).toBeGreaterThan(10)
@@ -31,16 +40,13 @@ it('a chain continues across segments without a gap', async () => {
 })
 
 it('recovers from a crash with the last segment only', async () => {
-  const folder = await temporaryFolder()
-  const crashed = await temporaryFolder()
-  const log = await openAuditLog(logOptions(folder, { segmentBytes: 1_000 }))
+  const { folder, log } = await openLog({ segmentBytes: 1_000 })
   const early = await log.recordIntent(anIntent('early'))
   const middle = await log.recordIntent(anIntent('middle'))
-  for (let n = 0; n < 10; n += 1) await log.recordOutcome(await log.recordIntent(anIntent(`${n}`)), committed)
+  await writeChanges(log, 10)
   await log.recordOutcome(middle, committed)
   const late = await log.recordIntent(anIntent('late'))
-  for (const file of [...(await segmentsOf(folder)), 'seal-key.pem'])
-    await cp(join(folder, file), join(crashed, file))
+  const crashed = await copyLog(folder)
   await log.close()
 
   const files = await segmentsOf(crashed)
@@ -54,12 +60,9 @@ it('recovers from a crash with the last segment only', async () => {
 })
 
 it('recovers from a crash during a rotation with the previous segment', async () => {
-  const folder = await temporaryFolder()
-  const crashed = await temporaryFolder()
-  const log = await openAuditLog(logOptions(folder))
+  const { folder, log } = await openLog()
   const receipt = await log.recordIntent(anIntent('open'))
-  for (const file of [...(await segmentsOf(folder)), 'seal-key.pem'])
-    await cp(join(folder, file), join(crashed, file))
+  const crashed = await copyLog(folder)
   await log.close()
   await writeFile(join(crashed, `${log.chain}-0001.jsonl`), '{"v":1,"kind":"segm')
   expect(await verifyAuditLog(crashed)).toMatchObject({ ok: true, unresolved: 1, tornTail: { bytes: 19 } })

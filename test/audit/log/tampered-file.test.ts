@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 import { fileCheckIntervalMs } from '../../../src/audit/log/chain-writer.ts'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
 import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
-import { anIntent, logOptions, ofKind, recordsOf, segmentsOf } from '../audit-fixtures.ts'
+import { anIntent, logOptions, ofKind, openLog, recordsOf, segmentsOf } from '../audit-fixtures.ts'
 import { keyOf } from '../verify/forge-log.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
@@ -65,8 +65,7 @@ it.each([
 })
 
 it('detects tampering between records before the log is closed', async () => {
-  const folder = await temporaryFolder()
-  const log = await openAuditLog(logOptions(folder))
+  const { folder, log } = await openLog()
   const [file = ''] = await segmentsOf(folder)
   for (let n = 0; n < 5; n += 1) {
     await log.recordIntent(anIntent(`before ${n}`))

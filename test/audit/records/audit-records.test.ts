@@ -1,9 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
-import { aRefusal, anIntent, committed, logOptions, recordsOf, segmentsOf } from '../audit-fixtures.ts'
-import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { aRefusal, anIntent, committed, openLog, recordsOf, segmentsOf } from '../audit-fixtures.ts'
 
 /** Start of a line, with a letter for each value that differs between logs. */
 function head(kind: string, seq: number): string {
@@ -14,8 +12,7 @@ function head(kind: string, seq: number): string {
 }
 
 it('a change and a refusal produce exactly these lines', async () => {
-  const folder = await temporaryFolder()
-  const log = await openAuditLog(logOptions(folder))
+  const { folder, log } = await openLog()
   const intent = { ...anIntent('a', { version: 7, manifest_path: 'x' }), before: 6, context: { tenant: 't' } }
   const versions = [{ id: intent.id, branch: undefined, version: 7, eTag: '"e"' }]
   await log.recordOutcome(await log.recordIntent(intent), { ...committed, versions })
@@ -48,8 +45,7 @@ it('a change and a refusal produce exactly these lines', async () => {
 })
 
 it('ignores additional members of objects', async () => {
-  const folder = await temporaryFolder()
-  const log = await openAuditLog(logOptions(folder))
+  const { folder, log } = await openLog()
   const extra = { headers: 'SECRET' }
   const intent = anIntent('a')
   const principal = { ...intent.principal, ...extra, groups: new Set(['corp:sales']) }
@@ -62,8 +58,7 @@ it('ignores additional members of objects', async () => {
 })
 
 it('rejects an entry that is not valid JSON without side effects', async () => {
-  const folder = await temporaryFolder()
-  const log = await openAuditLog(logOptions(folder))
+  const { folder, log } = await openLog()
   const details = { version: 7n as unknown as number }
   await expect(log.recordIntent(anIntent('a', details))).rejects.toThrow(TypeError)
   await log.recordIntent(anIntent('b'))

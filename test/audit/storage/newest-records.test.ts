@@ -1,16 +1,13 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
 import { listSegments } from '../../../src/audit/storage/log-segments.ts'
 import { readNewestRecords } from '../../../src/audit/storage/read-audit-log.ts'
-import { temporaryFolder } from '../../support/temporary-folder.ts'
-import { anIntent, committed, logOptions, recordsOf, segmentsOf } from '../audit-fixtures.ts'
+import { openLog, recordsOf, segmentsOf, writeChanges } from '../audit-fixtures.ts'
 
 it('the newest records reach back over a segment that was just begun', async () => {
-  const folder = await temporaryFolder()
-  const log = await openAuditLog(logOptions(folder, { segmentBytes: 2_000 }))
-  for (let n = 0; n < 20; n += 1) await log.recordOutcome(await log.recordIntent(anIntent(`${n}`)), committed)
+  const { folder, log } = await openLog({ segmentBytes: 2_000 })
+  await writeChanges(log, 20)
   await log.close()
   const [before = '', last = ''] = (await segmentsOf(folder)).slice(-2)
   const sizes = await Promise.all([before, last].map(async (file) => (await stat(join(folder, file))).size))

@@ -1,16 +1,13 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
 import { readAuditLog, type LogProblem } from '../../../src/audit/storage/read-audit-log.ts'
-import { anIntent, committed, logOptions, segmentsOf } from '../audit-fixtures.ts'
-import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { anIntent, committed, openLog, segmentsOf } from '../audit-fixtures.ts'
 
 it.for(['not JSON', 'null', '{}', '{"v":1,"kind":"seal","chain":"a","seq":1}'])(
   'reports the line %s, and reads on',
   async (line) => {
-    const folder = await temporaryFolder()
-    const log = await openAuditLog(logOptions(folder))
+    const { folder, log } = await openLog()
     await log.recordOutcome(await log.recordIntent(anIntent('one')), committed)
     await log.close()
     const [segment = ''] = await segmentsOf(folder)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
 import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
-import { anIntent, committed, logOptions, recordsOf, segmentsOf } from '../audit-fixtures.ts'
+import { anIntent, committed, logOptions, openLog, recordsOf, segmentsOf } from '../audit-fixtures.ts'
 import { everyInTheLongForm } from '../../support/thorough.ts'
 import { keyOf } from './forge-log.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -25,8 +25,7 @@ async function writeChains(count: number): Promise<{ folder: string; paths: stri
 
 /** Writes a chain of one intent, so that every byte can be changed: start, seal, intent, outcome, seal. */
 async function writeShortChain(): Promise<{ folder: string; path: string }> {
-  const folder = await temporaryFolder()
-  const log = await openAuditLog(logOptions(folder))
+  const { folder, log } = await openLog()
   await log.recordOutcome(await log.recordIntent(anIntent('one')), committed)
   await log.close()
   const [file = ''] = await segmentsOf(folder)

@@ -1,23 +1,26 @@
 import { createHash, createPublicKey, generateKeyPairSync, verify } from 'node:crypto'
-import { copyFile, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
+import { readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it, onTestFinished, vi } from 'vitest'
-import { openAuditLog, type AuditLog, type AuditLogOptions } from '../../../src/audit/log/audit-log.ts'
+import { openAuditLog, type AuditLogOptions } from '../../../src/audit/log/audit-log.ts'
 import { readSealVerifier } from '../../../src/audit/records/seal-key.ts'
 import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
-import { anIntent, committed, logOptions, ofKind, recordsOf, segmentsOf } from '../audit-fixtures.ts'
+import {
+  anIntent,
+  copyLog,
+  logOptions,
+  ofKind,
+  openLog,
+  recordsOf,
+  segmentsOf,
+  writeChanges,
+} from '../audit-fixtures.ts'
 import { changeSignature, forge, keyOf } from './forge-log.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { eventually } from '../../support/eventually.ts'
 
-async function writeChanges(log: AuditLog, count: number): Promise<void> {
-  for (let n = 0; n < count; n += 1)
-    await log.recordOutcome(await log.recordIntent(anIntent(`${n}`)), committed)
-}
-
 async function writtenLog(changes: number, options: Partial<AuditLogOptions> = {}) {
-  const folder = await temporaryFolder()
-  const log = await openAuditLog(logOptions(folder, options))
+  const { folder, log } = await openLog(options)
   await writeChanges(log, changes)
   await log.close()
   const files = (await segmentsOf(folder)).map((file) => join(folder, file))
@@ -55,16 +58,14 @@ it('every segment ends with a seal, and the number of records between seals is l
 })
 
 it('limits the time until a record is sealed, even without later records', async () => {
-  const folder = await temporaryFolder()
-  const log = await openAuditLog(logOptions(folder, { sealMs: 20 }))
+  const { folder, log } = await openLog({ sealMs: 20 })
   await log.recordIntent(anIntent('a'))
   await eventually(async () => expect((await recordsOf(folder)).at(-1)?.kind).toBe('seal'))
   await log.close()
 })
 
 it('reports the unsigned tail', async () => {
-  const folder = await temporaryFolder()
-  const log = await openAuditLog(logOptions(folder))
+  const { folder, log } = await openLog()
   await writeChanges(log, 3)
   const report = await verifyAuditLog(folder, { keys: [await keyOf(folder)] })
   const since = (await recordsOf(folder))[2]?.time
@@ -96,8 +97,7 @@ it('detects a forged tail that is longer than the last seal allows', async () =>
 })
 
 it.each([6, -6])('detects records without a seal that are %i minutes old', async (minutes) => {
-  const folder = await temporaryFolder()
-  const log = await openAuditLog(logOptions(folder))
+  const { folder, log } = await openLog()
   await writeChanges(log, 1)
   onTestFinished(() => void vi.useRealTimers())
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + minutes * 60_000 })
@@ -144,11 +144,9 @@ it('detects a missing seal at the end of a segment', async () => {
 })
 
 it('the next start seals records left unsigned by a crash', async () => {
-  const [folder, crashed] = [await temporaryFolder(), await temporaryFolder()]
-  const log = await openAuditLog(logOptions(folder))
+  const { folder, log } = await openLog()
   await writeChanges(log, 3)
-  const [file = ''] = await segmentsOf(folder)
-  for (const name of [file, 'seal-key.pem']) await copyFile(join(folder, name), join(crashed, name))
+  const crashed = await copyLog(folder)
   await log.close()
   // The next process may allow more or fewer records between two seals.
   await (await openAuditLog(logOptions(crashed, { sealRecords: 5_000 }))).close()
@@ -169,11 +167,9 @@ it('the key may change after a clean stop', async () => {
 })
 
 it('seals the outcomes of unresolved intents before the log is used', async () => {
-  const [folder, crashed] = [await temporaryFolder(), await temporaryFolder()]
-  const log = await openAuditLog(logOptions(folder))
+  const { folder, log } = await openLog()
   await log.recordIntent(anIntent('open'))
-  const [file = ''] = await segmentsOf(folder)
-  for (const name of [file, 'seal-key.pem']) await copyFile(join(folder, name), join(crashed, name))
+  const crashed = await copyLog(folder)
   await log.close()
   const next = await openAuditLog(logOptions(crashed))
   expect((await recordsOf(crashed)).slice(-2)).toMatchObject([
