@@ -1,12 +1,12 @@
-import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
-import { createServer, type AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { startProgram } from '../e2e/built-program.ts'
 import { childrenOf, isRunning } from '../e2e/process-tree.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { eventually } from '../support/eventually.ts'
+import { listenLocally } from '../support/local-server.ts'
 
 async function startBackend(port = 0) {
   const file = join(await temporaryFolder(), 'catalog.yaml')
@@ -26,11 +26,8 @@ it('the catalog process ends with its parent, even if that is killed', async () 
 })
 
 it('output and exit status of the catalog process are passed on', async () => {
-  const taken = createServer().listen(0, '127.0.0.1')
-  await once(taken, 'listening')
-  const { port } = taken.address() as AddressInfo
+  const port = await listenLocally(createServer())
   const { status, output, messages } = await (await startBackend(port)).ended
-  taken.close()
   expect({ status, output }).toEqual({ status: 1, output: '' })
   expect(messages).toMatch(/^the catalog cannot start:\n.*EADDRINUSE/)
 })

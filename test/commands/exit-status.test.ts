@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises'
-import { createServer, type AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, it } from 'vitest'
 import { runProgram, startProgram } from '../e2e/built-program.ts'
@@ -7,6 +7,7 @@ import { commandsWith } from '../e2e/process-tree.ts'
 import { runCommand } from '../support/run-command.ts'
 import { everyInTheLongForm, isThorough } from '../support/thorough.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { listenLocally } from '../support/local-server.ts'
 
 /** Expects exit status 1 and a message for the user instead of a crash report. */
 async function expectFailure(
@@ -42,7 +43,7 @@ it('dev: invalid data folder', async () => {
 it.for(everyInTheLongForm(['--port', '--admin-port'], 2))(
   '%s in use, and no catalog is left behind',
   async (option) => {
-    const taken = await silentPort()
+    const taken = await listenLocally(createServer((socket) => socket.destroy()))
     const other = option === '--port' ? '--admin-port' : '--port'
     const folder = await temporaryFolder()
     const locations = [option, String(taken), other, '0', '--data-dir', folder]
@@ -71,11 +72,3 @@ it.runIf(isThorough)('dev: data folder in use, and the first dev continues', asy
   await expectFailure(['dev', ...locations], inUse, runProgram)
   expect((await fetch(`${adminUrl}/readyz`)).status).toBe(200)
 })
-
-/** A port in use until the test ends; connections to it are closed at once. */
-async function silentPort(): Promise<number> {
-  const server = createServer((socket) => socket.destroy())
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => void server.close())
-  return (server.address() as AddressInfo).port
-}

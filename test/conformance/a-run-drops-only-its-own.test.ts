@@ -1,8 +1,7 @@
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { runConformance } from './conformance.ts'
+import { listenLocally } from '../support/local-server.ts'
 
 /** A catalog that registers and declares tables at any location, such as its root, and deletes there what is dropped. */
 async function startCarelessCatalog() {
@@ -33,11 +32,7 @@ async function startCarelessCatalog() {
       response.end(JSON.stringify(body ?? { error: 'no such table', code: 4, instance: '' }))
     })
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => void server.close())
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  return { url, dropped, left: locations }
+  return { url: `http://127.0.0.1:${await listenLocally(server)}`, dropped, left: locations }
 }
 
 function parse(bytes: Buffer): { location?: string } {

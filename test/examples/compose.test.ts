@@ -1,13 +1,11 @@
 import { execFile } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { SignJWT } from 'jose'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { backendSettingsSchema } from '../../src/backend/settings/backend-settings.ts'
 import { projectFolder, startProgram } from '../e2e/built-program.ts'
@@ -17,6 +15,7 @@ import { startConnectProxy } from '../support/connect-proxy.ts'
 import { hasProgram } from '../support/find-program.ts'
 import { runCommand } from '../support/run-command.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { listenLocally } from '../support/local-server.ts'
 
 // Docker is not needed: the services are checked by their files, and gateway and catalog run as processes.
 
@@ -144,12 +143,7 @@ async function startRealm(folder: string): Promise<number> {
       () => response.writeHead(401).end(),
     )
   })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  onTestFinished(async () => {
-    server.closeAllConnections()
-    await once(server.close(), 'close')
-  })
-  return (server.address() as AddressInfo).port
+  return listenLocally(server)
 }
 
 it.skipIf(!hasPrograms)(

@@ -1,11 +1,11 @@
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { startNode } from '../e2e/built-program.ts'
 import { createPackedApplication } from './packed-application.ts'
 import { removeFolder } from '../support/temporary-folder.ts'
+import { listenLocally } from '../support/local-server.ts'
 
 const policy = `
 apiVersion: catalog-gateway/v1
@@ -38,12 +38,10 @@ it('it serves an upstream', async () => {
   const upstream = createServer((_request, response) => {
     response.setHeader('content-type', 'application/json')
     response.end('{"namespaces":["sales"]}')
-  }).listen(0, '127.0.0.1')
-  onTestFinished(() => void upstream.close())
-  await new Promise((resolve) => upstream.once('listening', resolve))
+  })
   const settings = {
     listen: { port: 0 },
-    upstream: { url: `http://127.0.0.1:${(upstream.address() as AddressInfo).port}` },
+    upstream: { url: `http://127.0.0.1:${await listenLocally(upstream)}` },
     identity: { anonymous: true },
     policies: { folder: 'policies' },
     audit: { folder: 'audit' },

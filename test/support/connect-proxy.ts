@@ -1,8 +1,7 @@
-import { once } from 'node:events'
 import { createServer as createHttpServer, type Server } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
-import { onTestFinished } from 'vitest'
+import { connect, createServer, type Socket } from 'node:net'
+import { listenLocally } from './local-server.ts'
 
 interface ConnectProxyOptions {
   /** Ports of this machine by `HOST:PORT`, as a client names them; others are refused with 502. */
@@ -28,10 +27,8 @@ export async function startConnectProxy({
 }: ConnectProxyOptions): Promise<ConnectProxy> {
   const requested: string[] = []
   const tunnels: Socket[] = []
-  const sockets = new Set<Socket>()
   const server: Server = tls ? createHttpsServer(tls) : createHttpServer()
   const expected = credential && `Basic ${Buffer.from(credential).toString('base64')}`
-  server.on('connection', (socket: Socket) => sockets.add(socket.on('error', () => undefined)))
   server.on('connect', ({ url = '', headers }, client: Socket, received: Buffer) => {
     requested.push(url)
     client.on('error', () => undefined)
@@ -53,38 +50,19 @@ export async function startConnectProxy({
       client.on('close', () => host.destroy())
     }
   })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  onTestFinished(async () => {
-    for (const socket of [...sockets, ...tunnels]) socket.destroy()
-    await once(server.close(), 'close')
-  })
-  return { url: `${tls ? 'https' : 'http'}://127.0.0.1:${getPort(server)}`, requested, tunnels }
+  const port = await listenLocally(server)
+  return { url: `${tls ? 'https' : 'http'}://127.0.0.1:${port}`, requested, tunnels }
 }
 
 /** Starts a server that sends these bytes when it has received the head of a request; returns its URL as a proxy. */
 export async function startScriptedProxy(respond: (socket: Socket) => void): Promise<string> {
-  const sockets = new Set<Socket>()
   const server = createServer((socket) => {
-    sockets.add(socket)
     let head = ''
-    socket
-      .on('error', () => undefined)
-      .on('data', (bytes: Buffer) => {
-        const isComplete = head.includes('\r\n\r\n')
-        head += bytes.toString('latin1')
-        if (!isComplete && head.includes('\r\n\r\n')) respond(socket)
-      })
+    socket.on('data', (bytes: Buffer) => {
+      const isComplete = head.includes('\r\n\r\n')
+      head += bytes.toString('latin1')
+      if (!isComplete && head.includes('\r\n\r\n')) respond(socket)
+    })
   })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  onTestFinished(async () => {
-    for (const socket of sockets) socket.destroy()
-    await once(server.close(), 'close')
-  })
-  return `http://127.0.0.1:${getPort(server)}`
-}
-
-function getPort(server: { address(): string | AddressInfo | null }): number {
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return address.port
+  return `http://127.0.0.1:${await listenLocally(server)}`
 }

@@ -1,10 +1,8 @@
-import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type RequestListener, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import type { TlsOptions } from 'node:tls'
-import { onTestFinished } from 'vitest'
+import { listenLocally } from '../../support/local-server.ts'
 
 export interface ReceivedBatch {
   readonly headers: IncomingHttpHeaders
@@ -44,13 +42,7 @@ export async function startReceiver(tls?: TlsOptions): Promise<Receiver> {
     })
   }
   const server = tls === undefined ? createServer(receive) : createTlsServer(tls, receive)
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const { port } = server.address() as AddressInfo
+  const port = await listenLocally(server)
   return Object.assign(receiver, {
     url: `http${tls === undefined ? '' : 's'}://127.0.0.1:${port}/audit?from=gateway`,
   })

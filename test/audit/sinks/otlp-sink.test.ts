@@ -1,15 +1,14 @@
-import { once } from 'node:events'
 import { appendFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { aRefusal, anIntent, committed, segmentsOf } from '../audit-fixtures.ts'
 import { otlpSettings, linesInLog, openLogWithSinks } from './log-with-sinks.ts'
 import { startReceiver, takes } from './http-receiver.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { eventually } from '../../support/eventually.ts'
+import { listenLocally } from '../../support/local-server.ts'
 
 // The messages of opentelemetry.proto.collector.logs.v1 and their parts, in the JSON encoding of OTLP: names in
 // lowerCamelCase, 64-bit integers as strings, enums as integers. Unknown members are errors here.
@@ -122,10 +121,8 @@ it.each([
   const server = createServer((request, response) => {
     targets.push(request.url)
     response.writeHead(204).end()
-  }).listen(0, '127.0.0.1')
-  onTestFinished(() => void server.close())
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
+  })
+  const port = await listenLocally(server)
   await openLogWithSinks(await temporaryFolder(), [otlpSettings(`http://127.0.0.1:${port}${path}`)])
   await eventually(() => expect(targets).toContain(target))
 })

@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
-import { expect, onTestFinished, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { operationNames } from '../../../src/catalog-api/operations.ts'
+import { listenLocally } from '../../support/local-server.ts'
 
 const program = fileURLToPath(new URL('../main.ts', import.meta.url))
 
@@ -30,10 +30,7 @@ async function serverWith(respond: (path: string) => string | undefined): Promis
       else response.writeHead(200, { 'content-type': 'application/json' }).end(body)
     })
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => void server.close())
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return `http://127.0.0.1:${await listenLocally(server)}`
 }
 
 async function run(...commandLine: string[]) {

@@ -1,12 +1,11 @@
-import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { onTestFinished } from 'vitest'
 import { createKubernetesClient, type KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { listenLocally } from '../../support/local-server.ts'
 
 export interface ReceivedRequest {
   readonly method: string
@@ -41,17 +40,12 @@ export async function startScriptedApiServer(script: Script): Promise<ScriptedAp
       script(received, response)
     })
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  const port = await listenLocally(server)
   const tokenFile = join(await temporaryFolder(), 'token')
   await writeFile(tokenFile, 'first-token\n')
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const url = `http://127.0.0.1:${port}`
   const client = createKubernetesClient({ apiServer: url, caFile: join(tokenFile, 'unused'), tokenFile })
-  onTestFinished(async () => {
-    await client.close()
-    server.closeAllConnections()
-    server.close()
-  })
+  onTestFinished(() => client.close())
   return { url, client, tokenFile, requests }
 }
 

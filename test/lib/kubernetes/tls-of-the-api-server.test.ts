@@ -1,12 +1,11 @@
-import { once } from 'node:events'
 import { copyFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { createKubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts'
 import { hasOpenssl, makeAuthority } from '../../identity/mtls/test-certificates.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { listenLocally } from '../../support/local-server.ts'
 
 async function openTlsServer() {
   const folder = await temporaryFolder()
@@ -18,18 +17,12 @@ async function openTlsServer() {
     paths.push(url)
     response.setHeader('connection', 'close').end('{}')
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  const port = await listenLocally(server)
   const tokenFile = join(folder, 'token')
   const caFile = join(folder, 'ca.crt')
   await writeFile(tokenFile, 'token')
-  const { port } = server.address() as AddressInfo
   const client = createKubernetesClient({ apiServer: `https://127.0.0.1:${port}/prefix/`, caFile, tokenFile })
-  onTestFinished(async () => {
-    await client.close()
-    server.closeAllConnections()
-    server.close()
-  })
+  onTestFinished(() => client.close())
   return { client, caFile, authority, other, paths, server, folder }
 }
 

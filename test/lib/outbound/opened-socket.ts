@@ -1,5 +1,4 @@
-import { once } from 'node:events'
-import { createServer, type AddressInfo, type Socket } from 'node:net'
+import { createServer, type Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
 import { onTestFinished } from 'vitest'
 import { readOnce, fixed } from '../../../src/lib/fs/follow-files.ts'
@@ -7,6 +6,7 @@ import type { OutboundTarget } from '../../../src/outbound/proxies.ts'
 import { openOutbound, type OutboundSettings } from '../../../src/outbound/outbound.ts'
 import { createSocketOpener, openWithin } from '../../../src/outbound/socket-opener.ts'
 import type { TlsMaterial } from '../../../src/lib/tls/certificates.ts'
+import { listenLocally } from '../../support/local-server.ts'
 
 interface OpenOptions {
   readonly outbound?: OutboundSettings
@@ -41,20 +41,8 @@ export async function exchange(socket: Socket, line: string): Promise<string> {
 }
 
 /** Starts a server that sends back what it receives, with TLS if it has a certificate; returns its port. */
-export async function startEchoServer(tls?: {
-  readonly cert: string
-  readonly key: string
-}): Promise<number> {
-  const sockets = new Set<Socket>()
-  const server = tls ? createTlsServer(tls, echo) : createServer(echo)
-  server.on('connection', (socket: Socket) => sockets.add(socket.on('error', () => undefined)))
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  onTestFinished(async () => {
-    for (const socket of sockets) socket.destroy()
-    await once(server.close(), 'close')
-  })
-  const { port } = server.address() as AddressInfo
-  return port
+export function startEchoServer(tls?: { readonly cert: string; readonly key: string }): Promise<number> {
+  return listenLocally(tls ? createTlsServer(tls, echo) : createServer(echo))
 }
 
 function echo(socket: Socket): void {
