@@ -1,4 +1,4 @@
-import { cp, mkdir, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { stringify } from 'yaml'
@@ -240,45 +240,20 @@ it('what-can lists the permissions of a caller and their objects', async () => {
 })
 
 it('lint separates errors from warnings, each with its location', async () => {
-  const folder = await folderOf(
-    {
-      metadata: { name: 'top' },
-      namespace: [],
-      final: ['drop'],
-      rules: [rule('all', { subjects: { any: true }, operations: ['drop'] })],
-    },
-    {
-      metadata: { name: 'below' },
-      namespace: ['a'],
-      rules: [
-        rule('reserved', { subjects: { users: ['al'] } }),
-        rule('never', { subjects: { groups: ['Ops'] }, operations: ['read'], when: '1 == 2' }),
-        rule('one', { subjects: { groups: ['ops'] }, operations: ['read', 'write'] }),
-        rule('two', { subjects: { groups: ['ops'] }, operations: ['write'] }),
-      ],
-    },
-  )
+  const everybody = { id: 'all', effect: 'allow', subjects: { any: true }, operations: ['drop'] }
+  const never = { ...everybody, id: 'never', subjects: { users: ['al'] }, when: '1 == 2' }
+  const folder = await folderOf({ metadata: { name: 'top' }, namespace: [], rules: [everybody, never] })
   await writeFile(join(folder, 'deny.yml.bak'), '')
   const { status, output, messages } = await policy('lint', '--policies', folder, '--json')
-  expect({ status, messages }).toMatchObject({ status: 1, messages: expect.stringMatching(/^2 errors/) })
-  const found = (JSON.parse(output) as { level: string; check: string; message: string }[]).map(
-    ({ level, check, message }) => `${level} ${check} ${message.split(' ')[0]}`,
-  )
-  expect(found).toEqual(
+  expect({ status, messages }).toMatchObject({ status: 1, messages: '1 error, 2 warnings in 1 policy\n' })
+  expect(JSON.parse(output)).toEqual(
     expect.arrayContaining([
-      'warning everybody top/all',
-      'error unreachable below/reserved',
-      'error condition below/never',
-      'warning shadowed below/two',
-      'info ignored is',
+      expect.objectContaining({ level: 'warning', check: 'everybody', file: 'policies.yaml', rule: 'all' }),
+      expect.objectContaining({ level: 'error', check: 'condition', file: 'policies.yaml', rule: 'never' }),
+      expect.objectContaining({ level: 'info', check: 'ignored' }),
     ]),
   )
-  expect(found.filter((text) => text.includes('below/one'))).toEqual([])
 })
-
-function rule(id: string, rest: object): object {
-  return { id, effect: 'allow', operations: ['DropTable'], ...rest }
-}
 
 it('diff lists who gains and who loses what, and where', async () => {
   const before = await folderOf(sales)
@@ -336,20 +311,4 @@ it('diff reports objects that a change does not reach', async () => {
   const after = await folderOf({ ...sales, rules: [write] }, walled)
   const { output } = await policy('diff', before, after)
   expect(output).toMatch(/gains {2}sales and anything no policy names beneath: read, write\n/)
-})
-
-it('every command reports invalid policies', async () => {
-  const folder = await temporaryFolder()
-  await cp(examples, join(folder, 'good'), { recursive: true })
-  await mkdir(join(folder, 'bad'))
-  await writeFile(join(folder, 'bad', 'p.yaml'), 'kind: AccessPolicy\nrules: 7\n')
-  for (const parameters of [
-    ['test', '--policies', join(folder, 'bad')],
-    ['lint', '--policies', join(folder, 'bad')],
-    ['diff', join(folder, 'good'), join(folder, 'bad')],
-  ]) {
-    const { status, output, messages } = await policy(...parameters)
-    expect({ status, output }).toEqual({ status: 1, output: '' })
-    expect(messages).toMatch(/cannot be used:\n {2}p\.yaml:\d+:\d+: /)
-  }
 })

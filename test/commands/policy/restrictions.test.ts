@@ -47,15 +47,6 @@ it.for([
   expect(await explain(operation, 'crm/customers')).toContain(text)
 })
 
-it.for([
-  ['another table', ['crm/orders']],
-  ['a caller that is excepted', ['crm/customers', '--group', 'office']],
-] as const)('explain says nothing of a restriction that does not apply: %s', async ([, parameters]) => {
-  const output = await explain('QueryTable', ...parameters)
-  expect(output).toContain('allowed')
-  expect(output).not.toContain('restricted by')
-})
-
 it('explain prints the restriction as JSON', async () => {
   expect(JSON.parse(await explain('QueryTable', 'crm/customers', '--json'))).toMatchObject({
     restriction: {
@@ -79,36 +70,6 @@ it.for([
   expect(output).toContain('group analysts')
   expect(output.includes(line), output).toBe(isRestricted)
   expect(output.includes('  sees a part of the table:\n'), output).toBe(isRestricted)
-})
-
-it('who-can says apart who sees the tagged columns, the table without them, and nothing', async () => {
-  const folder = await temporaryFolder()
-  const rest = `    - { id: closed, subjects: { users: [al] }, tables: [customers], columns: { ssn: text } }
-tags:
-  tables:
-    customers: { columns: { id: number, ssn: { type: text, tags: [pii] } } }
-`
-  const text = crm(noOffice.replace('name: text', 'ssn: text').replace(/ +rows: .*\n/, '') + rest).replace(
-    'groups: [analysts] }, operations',
-    'groups: [analysts, temps], users: [al] }, operations',
-  )
-  const temps = `    - { id: temps, subjects: { groups: [temps], users: [al] }, tables: [customers], columns: { id: number } }\n`
-  await writeFile(join(folder, 'crm.yaml'), text.replace('tags:\n', `${temps}tags:\n`))
-  const whoCan = ['policy', 'who-can', '--policies', folder, 'QueryTable', 'crm/customers']
-  const { output } = await runCommand(whoCan)
-  expect(output.split('\n').filter((line) => /^ {2}sees|^ {4}(user|group)/.test(line))).toEqual([
-    '  sees ssn:',
-    '    group analysts  by crm/reads (crm.yaml:6)',
-    '  sees the table without ssn:',
-    '    group temps  by crm/reads (crm.yaml:6)',
-    '  sees nothing:',
-    '    user al  by crm/reads (crm.yaml:6)',
-  ])
-  const { columns, allowed } = JSON.parse((await runCommand([...whoCan, '--json'])).output)
-  expect(columns).toEqual(['ssn'])
-  expect(new Set(allowed.map(({ sees }: { sees: string }) => sees))).toEqual(
-    new Set(['all', 'part', 'nothing']),
-  )
 })
 
 it('what-can marks permissions as restricted', async () => {

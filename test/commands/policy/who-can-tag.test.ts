@@ -14,9 +14,10 @@ tags:
     calls: { tags: [pii], columns: { id: number } }
     prices: { columns: { id: number } }
 restrict:
-  - { id: no-pii, subjects: { groups: [analysts] }, tables: [leads, prices], columns: { without: [pii] } }
+  - { id: no-pii, subjects: { groups: [analysts], users: [cy] }, tables: [leads, prices], columns: { without: [pii] } }
+  - { id: only-pii, subjects: { users: [cy] }, tables: [leads], columns: { email: text } }
 rules:
-  - { id: reads, effect: allow, subjects: { groups: [analysts, office] }, operations: [QueryTable] }
+  - { id: reads, effect: allow, subjects: { groups: [analysts, office], users: [cy] }, operations: [QueryTable] }
 ---
 apiVersion: catalog-gateway/v1
 kind: AccessPolicy
@@ -36,17 +37,24 @@ async function whoCan(...parameters: readonly string[]) {
 it('lists the callers of all that has a tag: who sees tagged columns, and who sees the table without them', async () => {
   expect((await whoCan('--tag', 'pii', 'QueryTable')).output).toBe(`QueryTable on crm/leads (email):
   sees email:
-    group office  by crm/reads (p.yaml:13)
-      restricted by crm/no-pii (p.yaml:11) if also group analysts: columns id number; rows all
+    group office  by crm/reads (p.yaml:14)
+      restricted by crm/no-pii (p.yaml:11) if also user cy, group analysts: columns id number; rows all
+      restricted by crm/only-pii (p.yaml:12) if also user cy: columns email text; rows all
   sees the table without email:
-    group analysts  by crm/reads (p.yaml:13)
+    group analysts  by crm/reads (p.yaml:14)
       restricted by crm/no-pii (p.yaml:11): columns id number; rows all
+      restricted by crm/only-pii (p.yaml:12) if also user cy: columns email text; rows all
+  sees nothing:
+    user cy  by crm/reads (p.yaml:14)
+      restricted by crm/no-pii (p.yaml:11): columns id number; rows all
+      restricted by crm/only-pii (p.yaml:12): columns email text; rows all
 QueryTable on crm/calls:
-  group analysts  by crm/reads (p.yaml:13)
-  group office    by crm/reads (p.yaml:13)
+  user cy         by crm/reads (p.yaml:14)
+  group analysts  by crm/reads (p.yaml:14)
+  group office    by crm/reads (p.yaml:14)
 QueryTable on hr and beneath: nobody
 QueryTable on hr/payslips:
-  user al  by hr/payslips (p.yaml:21)
+  user al  by hr/payslips (p.yaml:22)
 `)
 })
 
@@ -57,6 +65,7 @@ it('prints them as JSON', async () => {
     table: 'leads',
     columns: ['email'],
     allowed: [
+      { subject: { kind: 'user', name: 'cy' }, sees: 'nothing' },
       { subject: { kind: 'group', name: 'analysts' }, sees: 'part' },
       { subject: { kind: 'group', name: 'office' }, sees: 'all' },
     ],
