@@ -58,7 +58,7 @@ const subjects = fc.oneof(
 const when = fc.constantFrom(...conditionSamples.keys())
 
 /** `tables` is set only for operations on tables. */
-export function arbitraryRule(effect: fc.Arbitrary<'allow' | 'deny'>): fc.Arbitrary<Omit<WrittenRule, 'id'>> {
+function arbitraryRule(effect: fc.Arbitrary<'allow' | 'deny'>): fc.Arbitrary<Omit<WrittenRule, 'id'>> {
   const common = { effect, subjects, operations: fc.uniqueArray(operation, { minLength: 1, maxLength: 3 }) }
   const plain = fc.oneof(
     { weight: 3, arbitrary: fc.record(common) },

@@ -35,6 +35,16 @@ function compileRules(rules: readonly WrittenRule[], others: readonly WrittenPol
   return compilePolicies(parseDocuments([{ name: 'p', namespace: [], rules }, ...others]))
 }
 
+/** The call of an intent with these changes. */
+function readCall({ principal, ...changes }: Readonly<Record<string, unknown>> & { principal?: object }) {
+  const { details: _details, ...entry } = anIntent('r1')
+  const recorded = { ...entry, ...changes, principal: { ...entry.principal, ...principal } }
+  const stored = { kind: 'intent', time: '2026-06-15T12:00:00Z', ...recorded }
+  const call = readRecordedCall(stored as unknown as AuditRecord)
+  if (call === undefined) throw new Error('it is one')
+  return call
+}
+
 /** Returns `allowed` or `denied` under those rules, or the unrecorded input. */
 function replayed(
   record: Recorded,
@@ -44,12 +54,7 @@ function replayed(
   const candidate = compileRules(rules, others)
   const { effect, object } = getOperation(record.operation)
   const id = object === 'namespace' ? ['a'] : ['a', 't']
-  const { details: _details, ...entry } = anIntent('r1')
-  const principal = { ...entry.principal, groups: [] }
-  const stored = { kind: 'intent', time: '2026-06-15T12:00:00Z', ...entry, principal, id, effect, ...record }
-  const call = readRecordedCall(stored as unknown as AuditRecord)
-  if (call === undefined) return 'no call'
-  return describe(replayCall(call, { candidate }))
+  return describe(replayCall(readCall({ principal: { groups: [] }, id, effect, ...record }), { candidate }))
 }
 
 function describe({ after, missing = [] }: ReplayedCall): string {
@@ -239,24 +244,70 @@ it.each<
   ],
 ])('of the groups of a caller, a record reveals %s', (_what, recorded, decidedBy, rules, expected) => {
   const current = compileRules(decidedBy === undefined ? [] : [decidedBy])
-  const { details: _details, ...entry } = anIntent('r1')
-  const principal = { ...entry.principal, ...recorded }
-  const record = { ...entry, operation: 'DropTable', id: ['a', 't'], effect: 'change', principal }
   const rule = { policy: 'p', rule: 'r', file: 'p.yaml', line: 1 }
-  const stored = {
-    kind: 'intent',
-    time: '2026-06-15T12:00:00Z',
-    ...record,
+  const call = readCall({
+    operation: 'DropTable',
+    id: ['a', 't'],
+    effect: 'change',
+    principal: recorded,
     rule,
     policyRevision: current.revision,
-  }
-  const call = readRecordedCall(stored as unknown as AuditRecord)
+  })
   const known = decidedBy === undefined ? {} : { current }
-  expect(call && describe(replayCall(call, { candidate: compileRules(rules), ...known }))).toBe(expected)
+  expect(describe(replayCall(call, { candidate: compileRules(rules), ...known }))).toBe(expected)
 })
 
 it('a listing that no rule allows may have returned visible objects', () => {
   const record = { operation: 'ListTables', details: {} } as const
   expect(replayed(record, [])).toBe('what the listing may show')
   expect(replayed(record, [everything])).toBe('allowed')
+})
+
+const part = { policy: 'p', rule: 'part', file: 'p.yaml', line: 1 }
+
+function restrictionsOf(
+  record: Partial<IntentEntry> & { readonly groups?: readonly string[] },
+  subjects: WrittenRule['subjects'],
+) {
+  const restriction = { id: 'part', subjects, tables: ['t'], columns: { id: 'number' } }
+  const documents = parseDocuments([
+    {
+      name: 'p',
+      namespace: ['a'],
+      restrict: [restriction],
+      rules: [{ id: 'read', effect: 'allow', subjects: { any: true }, operations: ['read'] }],
+    },
+  ])
+  const { groups, ...more } = record
+  const principal = { name: 'ann', ...(groups && { groups }) }
+  const call = readCall({ operation: 'QueryTable', id: ['a', 't'], effect: 'read', ...more, principal })
+  const replayed = replayCall(call, { candidate: compilePolicies(documents) })
+  expect(replayed.after?.allowed).toBe(true)
+  return replayed.restrictions
+}
+
+const ann = { users: ['ann'] }
+const analysts = { groups: ['analysts'] }
+
+it.each<
+  [what: string, record: Parameters<typeof restrictionsOf>[0], WrittenRule['subjects'], expected: unknown]
+>([
+  ['names the caller', {}, ann, { before: [], after: ['p/part'], possible: [] }],
+  ['names others', {}, { users: ['bob'] }, undefined],
+  ['names a recorded group', { groups: ['analysts'] }, analysts, { after: ['p/part'], possible: [] }],
+  ['names a group that the caller does not have', { groups: [] }, analysts, undefined],
+  ['names a group that is not recorded', {}, analysts, { before: [], after: [], possible: ['p/part'] }],
+  ['is in the record', { restrictedBy: [part] }, ann, undefined],
+  ['is in the record, without the groups', { restrictedBy: [part] }, analysts, undefined],
+  [
+    'is no longer for the caller',
+    { restrictedBy: [part] },
+    { users: ['bob'] },
+    { before: ['p/part'], after: [], possible: [] },
+  ],
+  ['is of another table', { id: ['a', 'other'] }, ann, undefined],
+])('a restriction that %s', (_what, record, subjects, expected) => {
+  const restrictions = restrictionsOf(record, subjects)
+  if (expected === undefined) expect(restrictions).toBeUndefined()
+  else expect(restrictions).toMatchObject(expected as object)
 })

@@ -33,12 +33,14 @@ it.each<readonly [string, Script]>([
   expect(errors).toHaveLength(1)
 })
 
-it('writes what is missing when the API server is available again', async () => {
-  const unavailable = Array.from({ length: 2 }, () => sendStatus(503))
-  const { writer, requests } = await openWriter(inOrder(...unavailable, storeStatus), soon)
+it.each([
+  ['the API server is available again', Array.from({ length: 2 }, () => sendStatus(503))],
+  ['the roles are there', names.map(() => sendStatus(403))],
+])('writes what is missing when %s', async (_, refusals) => {
+  const { writer, requests } = await openWriter(inOrder(...refusals, storeStatus), soon)
   writer.report(results)
-  await eventually(() => expect(requests).toHaveLength(2 + names.length))
-  expect(getNames(requests.slice(2))).toEqual(names.toSorted())
+  await eventually(() => expect(requests).toHaveLength(refusals.length + names.length))
+  expect(getNames(requests.slice(refusals.length))).toEqual(names.toSorted())
 })
 
 const forbidden = names.map((name) => accept(createPolicy(name, { namespace: 'team-b', uid: `b/${name}` })))
@@ -57,15 +59,6 @@ it('writes the status of other resources if some are refused', async () => {
   writer.report([...forbidden, ...results])
   await setTimeout(100)
   expect(requests).toHaveLength(2 * names.length)
-})
-
-it('retries what was refused', async () => {
-  const { writer, requests } = await openWriter(
-    inOrder(...names.map(() => sendStatus(403)), storeStatus),
-    soon,
-  )
-  writer.report(results)
-  await eventually(() => expect(requests).toHaveLength(2 * names.length))
 })
 
 it('sends one request at a time, and none after it is closed', async () => {
