@@ -6,19 +6,18 @@ import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { expectError } from '../../gateway/support/expect-error.ts'
 import { allowEverything, type GatewaySetup } from '../../gateway/support/open-gateway.ts'
 import { startGatewayAndUpstream } from '../../gateway/support/running-gateway.ts'
-import type { WrittenPolicy } from '../../policy/policy-builder.ts'
+import { policyOf, ruleFor } from '../support/policy-templates.ts'
 
 // Entries are authorized one by one: a request of 4 MB contained over 100,000 of them, and blocked all others for ten
 // seconds.
 const batchCommit = '/v1/table/batch-commit'
-const rules = Array.from({ length: 30 }, (_, index) => ({
-  id: `r${index}`,
-  effect: 'allow' as const,
-  subjects: { any: true as const },
-  operations: ['all'],
-  when: `id.size() == 3 && id[1] == "n${index}" && properties.size() < ${index + 1}`,
-}))
-const conditional: WrittenPolicy = { name: 'conditional', namespace: ['slow'], onDeny: 403, rules }
+const rules = Array.from({ length: 30 }, (_, index) =>
+  ruleFor([], ['all'], {
+    subjects: { any: true },
+    when: `id.size() == 3 && id[1] == "n${index}" && properties.size() < ${index + 1}`,
+  }),
+)
+const conditional = policyOf(['slow'], rules)
 
 function limited(limits: z.input<typeof limitsSchema>, bodies?: Partial<BodyBounds>): GatewaySetup {
   return {

@@ -12,6 +12,7 @@ import { formatPolicies, type WrittenPolicy } from '../../policy/policy-builder.
 import { arrowBytes } from '../../support/arrow-upload.ts'
 import { clockAhead } from '../../support/clock-ahead.ts'
 import { eventually } from '../../support/eventually.ts'
+import { policyOf, ruleFor } from '../support/policy-templates.ts'
 
 // A change that starts before a freeze and sends the end of its body after it must not be executed. The end of an allow is one
 // of the facts in gateway/authorization/facts-that-change-during-a-body.test.ts.
@@ -20,20 +21,17 @@ const arrow = { 'content-type': 'application/vnd.apache.arrow.stream' }
 
 const frozenFrom = (from: Date): readonly WrittenPolicy[] => [
   allowEverything,
-  {
-    name: 'frozen',
-    namespace: ['lake'],
-    rules: [
-      {
-        id: 'freeze',
+  policyOf(
+    ['lake'],
+    [
+      ruleFor([], ['change', 'credentials'], {
         effect: 'deny',
         subjects: { everyone: true },
-        operations: ['change', 'credentials'],
         when: `now >= timestamp("${from.toISOString()}") && now < timestamp("2999-01-01T00:00:00Z")`,
         message: 'changes are frozen',
-      },
+      }),
     ],
-  },
+  ),
 ]
 
 /** Less than the age at which a lock of the audit log is stale. */

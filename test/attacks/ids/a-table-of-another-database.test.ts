@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { expectError } from '../../gateway/support/expect-error.ts'
+import { readExtraOperations } from '../../gateway/support/extra-operations.ts'
 import { serveListings } from '../../gateway/support/listing-upstream.ts'
 import { allowEverything, type GatewaySetup } from '../../gateway/support/open-gateway.ts'
 import { rawRequest, sendRaw } from '../../gateway/support/raw-request.ts'
@@ -11,6 +12,14 @@ import { policyOf, ruleFor } from '../support/policy-templates.ts'
 // Clients of LanceDB send ids that are relative to the database of a header. Two databases must never share a table, and
 // policies, audit records and the upstream must mean the same one.
 
+const extraOperations = readExtraOperations([
+  {
+    name: 'MirrorTable',
+    path: '/v1/table/{id}/mirror',
+    group: 'admin',
+    idMembers: { target: 'CreateTable' },
+  },
+])
 /** `ann` may do everything in the database x1, and nothing elsewhere. */
 const setup: GatewaySetup = {
   users: ['ann'],
@@ -18,23 +27,7 @@ const setup: GatewaySetup = {
   adjust: (settings) => ({
     ...settings,
     databases: 'namespaces',
-    upstreams: settings.upstreams.map((upstream) => ({
-      ...upstream,
-      extraOperations: [
-        {
-          name: 'MirrorTable',
-          method: 'POST',
-          path: '/v1/table/{id}/mirror',
-          effect: 'change',
-          group: 'admin',
-          query: {},
-          idMembers: { target: 'CreateTable' },
-          members: [],
-          body: 'json',
-          response: 'json',
-        },
-      ],
-    })),
+    upstreams: settings.upstreams.map((upstream) => ({ ...upstream, extraOperations })),
   }),
 }
 const shared = useSharedGateway(setup)
