@@ -52,6 +52,7 @@ export async function servingGateway(...additions: Additions): Promise<ServingGa
   const written = await writeSettings(...additions)
   const logFile = join(written.folder, 'log')
   const log = await open(logFile, 'w')
+  onTestFinished(() => log.close())
   const stderr = Object.getOwnPropertyDescriptor(process, 'stderr') ?? {}
   const settings = await readGatewaySettings(written.file, {})
   // Where a log goes is decided when it is opened.
@@ -59,10 +60,7 @@ export async function servingGateway(...additions: Additions): Promise<ServingGa
   const gateway = await startGateway({ settings }).finally(() =>
     Object.defineProperty(process, 'stderr', stderr),
   )
-  onTestFinished(async () => {
-    await gateway.close()
-    await log.close()
-  })
+  onTestFinished(() => gateway.close())
   return {
     ...written,
     ...requestsTo(gateway.url, written.key),
