@@ -1,11 +1,10 @@
 import { isHealthCheck } from '../gateway/support/recording-upstream.ts'
 import { tableFromArrays, tableToIPC } from 'apache-arrow'
-import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { interpretBody, type Selection } from './lenient-body.ts'
 import { interpretHead } from './lenient-router.ts'
 import type { Interpretation } from './interpretation.ts'
+import { listenLocally } from '../support/local-server.ts'
 
 /** A request with all its interpretations. */
 export interface InterpretedRequest {
@@ -26,10 +25,9 @@ export interface InterpretedRequest {
 export interface LenientCatalog {
   readonly url: string
   readonly requests: readonly InterpretedRequest[]
-  close(): Promise<void>
 }
 
-/** Starts a catalog on a free port. It responds to every request with 200 and an empty listing, or with rows. */
+/** Starts a catalog on a free port, until the end of the test. It responds to every request with 200 and an empty listing, or with rows. */
 export async function startLenientCatalog(): Promise<LenientCatalog> {
   const requests: InterpretedRequest[] = []
   const server = createServer({ insecureHTTPParser: true }, (request, response) => {
@@ -44,16 +42,7 @@ export async function startLenientCatalog(): Promise<LenientCatalog> {
     }
     readBody(request).then(respond, () => respond(undefined))
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    requests,
-    async close() {
-      server.closeAllConnections()
-      await new Promise((resolve) => server.close(resolve))
-    },
-  }
+  return { url: `http://127.0.0.1:${await listenLocally(server)}`, requests }
 }
 
 const rowsResponse = tableToIPC(tableFromArrays({ id: [1] }), 'stream')
