@@ -28,7 +28,7 @@ it('aborts an upload upstream if its client disconnects, and records its outcome
 })
 
 it.each(['before the response', 'in the middle of it'])(
-  'completes a change if its client disconnects %s, and records its outcome',
+  'completes a change if its client disconnects %s, records its outcome, and counts it',
   async (when) => {
     const { gateway, upstream } = await startGatewayAndUpstream()
     const clientHasLeft = createDeferred()
@@ -46,6 +46,10 @@ it.each(['before the response', 'in the middle of it'])(
     await eventually(async () => {
       const records = await recordsOf(gateway.auditFolder)
       expect(ofKind(records, 'outcome')).toMatchObject([{ result: 'committed', status: 200, version: 7 }])
+    })
+    await eventually(async () => {
+      const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
+      expect(metrics).toMatch(/^catalog_gateway_requests_total\{operation="UpdateTable",.*\} 1$/m)
     })
   },
 )
