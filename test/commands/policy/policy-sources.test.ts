@@ -20,6 +20,14 @@ it.each([
   expect(messages).toMatch(message)
 })
 
+const settingsOf = (folder: string | readonly string[]): string =>
+  stringify({
+    upstream: { url: 'http://127.0.0.1:1' },
+    identity: { anonymous: true },
+    policies: { folder },
+    audit: { folder: 'audit' },
+  })
+
 const reader = (name: string, rest: string): string => `apiVersion: catalog-gateway/v1
 kind: AccessPolicy
 metadata: { name: ${name} }
@@ -39,12 +47,7 @@ it('several folders are one tree: those of --policies, or else of the settings',
   await writeFiles(folder, {
     'one/a.yaml': tags,
     'two/a.yaml': uses,
-    'gateway.yaml': stringify({
-      upstream: { url: 'http://127.0.0.1:1' },
-      identity: { anonymous: true },
-      policies: { folder: ['one', 'two'] },
-      audit: { folder: 'audit' },
-    }),
+    'gateway.yaml': settingsOf(['one', 'two']),
   })
   const both = ['--policies', one, '--policies', two]
   for (const source of [both, ['--config', config], ['--config', config, ...both]]) {
@@ -74,13 +77,7 @@ it('another program than kubectl is reported', async () => {
 
 it('settings without Kubernetes namespaces use no resources', async () => {
   const config = join(await temporaryFolder(), 'gateway.yaml')
-  const settings = {
-    upstream: { url: 'http://127.0.0.1:1' },
-    identity: { anonymous: true },
-    policies: { folder: 'policies' },
-    audit: { folder: 'audit' },
-  }
-  await writeFile(config, stringify(settings))
+  await writeFile(config, settingsOf('policies'))
   const { status, messages } = await runCommand(['policy', 'lint', '--kubernetes', '--config', config])
   expect(status).toBe(1)
   expect(messages).toMatch(/contain no policies\.kubernetes, so their gateway uses no resources/)

@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest'
-import { compilePolicies } from '../../../../src/policy/policy-set.ts'
+import { createBypassCheck } from '../../../../src/policy/analysis/lint/lint-bypass.ts'
 import { lintPolicies } from '../../../../src/policy/analysis/lint/lint-policies.ts'
+import { createRuleIndex } from '../../../../src/policy/analysis/lint/rule-index.ts'
+import { compilePolicies, type PolicySet } from '../../../../src/policy/policy-set.ts'
 import { parseDocuments } from '../../parse-documents.ts'
 
 // Comparing all pairs would take minutes.
@@ -25,4 +27,37 @@ it('lints thousands of policies in one namespace in seconds', { timeout: 60_000 
   expect(performance.now() - begin).toBeLessThan(15_000)
   expect(new Set(findings.map(({ check }) => check))).toEqual(new Set(['pattern']))
   expect(findings).toHaveLength(3_000)
+})
+
+it('limits the callers tried per rule, however many rules are above', () => {
+  const above = Array.from({ length: 300 }, (_, at) => ({
+    id: `r${at}`,
+    effect: 'allow' as const,
+    subjects: { groups: [`g${at}`] },
+    operations: ['drop'],
+  }))
+  const branches = {
+    id: 'ci',
+    effect: 'allow' as const,
+    subjects: { any: true as const },
+    operations: ['write'],
+    when: 'branch.like("ci/*")',
+  }
+  const set = compilePolicies(
+    parseDocuments([
+      { name: 'top', namespace: [], rules: above },
+      { name: 'p', namespace: ['a'], rules: [branches] },
+    ]),
+  )
+  const tried = new Set<string>()
+  const counting: PolicySet = {
+    ...set,
+    evaluate(question, visit) {
+      tried.add(JSON.stringify([...question.caller.groups]))
+      return set.evaluate(question, visit)
+    },
+  }
+  const index = createRuleIndex(counting)
+  expect(index.rules.flatMap(createBypassCheck(index))).toEqual([])
+  expect(tried.size).toBeLessThan(30)
 })

@@ -28,16 +28,6 @@ it.for<[attack: string, content: object, message: string]>([
     { ...teams, rules: [{ ...grant.rules[0], subjects: { groups: ['{team}', 'sales'] } }] },
     'rules[0].subjects.groups: "{team}" is not delegated',
   ],
-  [
-    'an operation',
-    { ...teams, rules: [{ ...grant.rules[0], operations: ['RegisterTable'] }] },
-    'rules[0].operations: not delegated: RegisterTable',
-  ],
-  [
-    'a deny',
-    { ...teams, rules: [deny] },
-    'rules[0].effect: delegated policies only grant; the platform restricts',
-  ],
 ])('one value beyond a delegation refuses the whole resource: %s', async ([, content, message]) => {
   const [reviewed] = await review(createDelegation(), createResource('p', content))
   expect(reviewed).toMatchObject({ reason: 'NotDelegated', message })
