@@ -13,7 +13,9 @@ export function readWrittenCases(file: URL): readonly WrittenCase[] {
     .split(/^== /m)
     .flatMap((section) => {
       const [, kind = '', list = ''] = /^([\w-]+)\n([^]*)$/.exec(section) ?? []
-      return [...list.matchAll(/((?:(?!> ).*\n)+?)((?:> .*\n)+)/g)].map(([, text = '', messages = '']) => ({
+      const found = [...list.matchAll(/((?:(?!> ).*\n)+?)((?:> .*\n)+)/g)]
+      if (found.map(([whole]) => whole).join('') !== list) throw new Error(`a case of ${kind} has no message`)
+      return found.map(([, text = '', messages = '']) => ({
         kind,
         text: text.trim(),
         messages: messages
