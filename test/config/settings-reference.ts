@@ -55,22 +55,17 @@ export function settingsWithoutMeaning(): readonly string[] {
 
 function chapterOf(title: string, schema: SchemaNode): string {
   const sections = Object.entries(schema.properties ?? {}).map(([name, node]) =>
-    tableOf(name, rowsOf(node, { key: name, parent: schema })),
+    listOf(name, rowsOf(node, { key: name, parent: schema })),
   )
   return [`## ${title}\n`, ...sections].join('\n')
 }
 
-function tableOf(section: string, rows: readonly ReferenceRow[]): string {
-  const lines = rows.map(
-    ({ key, type, fallback, meaning }) =>
-      `| \`${key}\` | ${cell(type)} | ${cell(fallback)} | ${cell(meaning)} |`,
-  )
-  const head = [`### ${section}\n`, '| key | type | default | meaning |', '| --- | --- | --- | --- |']
-  return [...head, ...lines, ''].join('\n')
-}
-
-function cell(text: string): string {
-  return text.replaceAll('|', '\\|').replaceAll('<', '&lt;')
+function listOf(section: string, rows: readonly ReferenceRow[]): string {
+  const lines = rows.map(({ key, type, fallback, meaning }) => {
+    const form = [type, fallback].filter(Boolean).join(', ')
+    return `- \`${key}\` (${form}): ${meaning.replaceAll('<', '&lt;')}`
+  })
+  return [`### ${section}\n`, ...lines, ''].join('\n')
 }
 
 interface Location {
