@@ -5,7 +5,7 @@ const read = (path: string): string => readFileSync(new URL(`../../${path}`, imp
 
 /** Settings that name files to read, according to the reference that is generated from the schema. */
 function listFileSettings(): readonly string[] {
-  const settings = [...read('CONFIGURATION.md').matchAll(/^\| `([^`]+)`/gm)].map(([, name = '']) => name)
+  const settings = [...read('CONFIGURATION.md').matchAll(/^- `([^`]+)`/gm)].map(([, name = '']) => name)
   return settings.filter((name) => /(File|Files|\.file|apiKeys\.store|policies\.\w*[fF]older)$/.test(name))
 }
 
