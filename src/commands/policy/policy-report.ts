@@ -12,8 +12,11 @@ export interface Report {
   readonly failure?: string | undefined
 }
 
+/** The arguments and options of a command, whose types its definition has. */
+type Given = Parameters<Parameters<Command['action']>[0]>
+
 /** Completes a command that prints a report, as lines or as JSON. `find` takes what the command is given. */
-export function addReport<Given extends readonly unknown[]>(
+export function addReport(
   command: Command,
   io: Io,
   examples: readonly string[],
@@ -23,7 +26,7 @@ export function addReport<Given extends readonly unknown[]>(
     .option(...jsonOption)
     .addHelpText('after', formatExample(...examples.map((example) => `catalog-gateway policy ${example}`)))
     .action(async (...given) => {
-      const { content, lines, failure } = await find(...(given as unknown as Given))
+      const { content, lines, failure } = await find(...given)
       if (command.opts()['json']) printJson(io, content)
       else for (const line of lines) printLine(io, line)
       if (failure !== undefined) throw new CommandFailure(failure)

@@ -107,7 +107,7 @@ function readFacts(operation: Operation, read: ReadSource): StatedFacts {
       else assertSameStatement(first, { source, value })
     }
     // The parsers return a value of the type of the fact, which the compiler cannot relate.
-    if (first !== undefined) ((facts ??= {}) as Record<FactName, FactValue>)[fact] = first.value
+    if (first !== undefined) facts = Object.assign(facts ?? {}, { [fact]: first.value })
   }
   if (facts === undefined) return {}
   assertNoReferenceSwitch(facts.properties, 'the properties')

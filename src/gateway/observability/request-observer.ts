@@ -70,7 +70,11 @@ export function createRequestObserver(
       refusals.record(trace, error)
     },
     /** Called for bytes that are not a request, and for a connection that was closed without a response. */
-    connectionRejected(reason: ConnectionErrorReason, addresses?: ConnectionAddresses, cause?: string): void {
+    connectionRejected: (
+      reason: ConnectionErrorReason,
+      addresses?: ConnectionAddresses,
+      cause?: string,
+    ): void => {
       metrics.refusals_total.labels('receive', reason).inc()
       const { client, peer } = addresses ?? {}
       const members = { stage: 'receive', reason, client, peer: peer === client ? undefined : peer, cause }

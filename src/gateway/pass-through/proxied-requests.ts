@@ -74,7 +74,7 @@ export function createProxiedRequests(
     },
 
     /** Sends the response to a request that failed. */
-    refuse(cause: unknown, { raw }: FastifyRequest, reply: FastifyReply): void {
+    refuse: (cause: unknown, { raw }: FastifyRequest, reply: FastifyReply): void => {
       if (reply.raw.destroyed) {
         reply.hijack()
         return

@@ -42,7 +42,7 @@ export async function openSharedLimits(
   let running: Promise<void> | undefined
   return {
     /** Must not be called after `start`. */
-    createBuckets(limit: string, bucketSettings: BucketSettings): TokenBuckets {
+    createBuckets: (limit: string, bucketSettings: BucketSettings): TokenBuckets => {
       const { perSecond, burst } = bucketSettings
       const buckets = new TokenBuckets(bucketSettings, () => isSynced)
       // Settings are part of the key, so that gateways with old and new settings can run concurrently.

@@ -97,10 +97,12 @@ export function whoCan(
       const isDenied = denying.some(({ isForSubject, condition }) => isForSubject && !condition)
       const restricting = selectAffecting(restrictions, subject)
       const sees: Sight = isDenied ? 'nothing' : findSight(restricting, columns)
-      const restrictedBy = restricting.map(({ subjects, isForSubject, restriction }) => ({
-        ...describeRestriction(restriction),
-        ...(isForSubject ? { except: subjects?.except } : { subjects }),
-      }))
+      const restrictedBy = restricting.map(
+        ({ subjects, isForSubject, restriction }): RestrictionReport & Scope => ({
+          ...describeRestriction(restriction),
+          ...(isForSubject ? { except: subjects?.except } : { subjects }),
+        }),
+      )
       const grant = {
         subject,
         rule: reportRule(allow),

@@ -65,7 +65,10 @@ export const rowCases = cases({
         [response['num_updated_rows'], response['num_inserted_rows'], response['num_deleted_rows']],
         [1, 2, 0],
       )
-      deepEqual((await idsIn(fixture, id)).toSorted(), [0, 1, 2, 3, 4])
+      deepEqual(
+        (await idsIn(fixture, id)).toSorted((one, other) => one - other),
+        [0, 1, 2, 3, 4],
+      )
     },
     'deletes rows without a match in the source if requested': async (fixture) => {
       const id = await fixture.table(3)
@@ -78,13 +81,19 @@ export const rowCases = cases({
           when_not_matched_by_source_delete_filt: 'id = 0',
         },
       })
-      deepEqual((await idsIn(fixture, id)).toSorted(), [1, 2])
+      deepEqual(
+        (await idsIn(fixture, id)).toSorted((one, other) => one - other),
+        [1, 2],
+      )
     },
     'matches by several columns': async (fixture) => {
       const id = await fixture.table(3)
       const query = { on: ['id', 'name'], when_not_matched_insert_all: 'true', timeout: '30s' }
       await fixture.ok('MergeInsertIntoTable', id, { body: rows(4), query })
-      deepEqual((await idsIn(fixture, id)).toSorted(), [0, 1, 2, 3])
+      deepEqual(
+        (await idsIn(fixture, id)).toSorted((one, other) => one - other),
+        [0, 1, 2, 3],
+      )
     },
     'rejects a request without required parameters': async ({ expectError, rejects, sampleTable }) => {
       await rejects('MergeInsertIntoTable', sampleTable, rows(1), 'InvalidInput')
@@ -109,7 +118,10 @@ export const rowCases = cases({
       for (const predicate of [undefined, null]) {
         equal((await fixture.ok('UpdateTable', id, { body: { predicate, updates } }))['updated_rows'], 3)
       }
-      deepEqual((await idsIn(fixture, id)).toSorted(), [20, 31, 32])
+      deepEqual(
+        (await idsIn(fixture, id)).toSorted((one, other) => one - other),
+        [20, 31, 32],
+      )
     },
     'rejects invalid updates': async ({ rejects, sampleTable }) => {
       const wrong = [

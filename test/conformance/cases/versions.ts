@@ -45,7 +45,10 @@ export const versionCases = cases({
       for (const descending of ['true', 'false']) {
         const parts = { id, query: { limit: '3', descending } }
         const pages = await readPages<Version>(fixture, 'ListTableVersions', 'versions', parts)
-        deepEqual(numbersIn(pages.flat()).toSorted(), [1, 2, 3, 4])
+        deepEqual(
+          numbersIn(pages.flat()).toSorted((one, other) => one - other),
+          [1, 2, 3, 4],
+        )
       }
     },
     'rejects a missing branch': ({ expectError, sampleTable }) =>
@@ -96,7 +99,7 @@ export const versionCases = cases({
       const responses = await Promise.all(
         staged.map((body) => fixture.call('CreateTableVersion', id, { body })),
       )
-      const statuses = responses.map(({ status }) => status).toSorted()
+      const statuses = responses.map(({ status }) => status).toSorted((one, other) => one - other)
       deepEqual(statuses, [200, 409, 409, 409])
     },
     'rejects a missing manifest, and one outside of the table': async (fixture) => {
