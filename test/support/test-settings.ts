@@ -17,8 +17,8 @@ export const testSettings = {
   setupFiles: setup,
   // Loading the sources for every file took most of the time. Test files must not change shared state.
   isolate: false,
-  // Most tests wait for processes, disks and clients, so there are more workers than cores.
-  maxWorkers: 3,
+  // Most tests wait for processes, disks and clients, so there are more workers than cores; the long form also measures.
+  maxWorkers: isThorough ? 3 : 5,
 }
 
 /** What the catalog imports of the gateway's package: its sources, which tests import, too. */
