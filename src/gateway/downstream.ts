@@ -11,18 +11,18 @@ export type ObservedResponse = Readonly<
 export type DownstreamResponse = Omit<BaseResponse, 'request' | 'onConnectionClose'>
 
 /** The body of a request. It fails with CatalogError (408), ClientDisconnected, or the error of its watcher. */
-export type DownstreamBody = Pick<RequestBody, 'upload' | 'release'>
+export type DownstreamBody = Pick<RequestBody, 'upload' | 'readAll' | 'started' | 'release'>
 
 export const noBody: DownstreamBody = {
-  upload: () =>
-    Promise.resolve({
-      isComplete: true,
-      takeHeld: () => Buffer.alloc(0),
-      start: (sink) => sink.onEnd(),
-      pause: () => undefined,
-      resume: () => undefined,
-      stop: () => undefined,
-    }),
+  upload: () => ({
+    isComplete: true,
+    start: (sink) => sink.onEnd(),
+    pause: () => undefined,
+    resume: () => undefined,
+    stop: () => undefined,
+  }),
+  readAll: () => Promise.resolve(Buffer.alloc(0)),
+  started: () => Promise.resolve(),
   release: () => undefined,
 }
 

@@ -13,7 +13,7 @@ export {
   TransportError,
   type TransportErrorCode,
 } from './client/transport-error.ts'
-export type { BodySink, BodySource, StartedBody } from './codec/body-source.ts'
+export type { BodySink, BodySource } from './codec/body-source.ts'
 export { JoinedChunks } from './codec/joined-chunks.ts'
 export type { WriteCallback } from './codec/message-writer.ts'
 export { BaseResponse } from './server/base-response.ts'
@@ -32,4 +32,3 @@ export { createParsedRequestHead, type RequestHead } from './server/request-head
 export { RequestQueue } from './server/request-queue.ts'
 export { ServerConnection } from './server/server-connection.ts'
 export type { RequestBodyOptions } from './server/timed-reader.ts'
-export type { UploadWatcher } from './server/upload-source.ts'

@@ -55,7 +55,7 @@ const serverFaults: [event: string, serve: Serve, sent: string][] = [
   ['the end of the body', consumeBy({ onRequestEnd: fault }), whole],
   [
     'a body that is too slow',
-    (request, response) => void new RequestBody(request, response, body).upload({ chunk: () => undefined }),
+    (request, response) => void new RequestBody(request, response, body).readAll(() => undefined),
     post,
   ],
   [

@@ -1,6 +1,6 @@
 import { type RunInSlices, toError } from '../../lib/index.ts'
 import type { BodySink, BodySource, WriteCallback } from '../../http1/index.ts'
-import type { JsonTransformer } from '../json/json-transformer.ts'
+import { concatChunks, type JsonTransformer } from '../json/json-transformer.ts'
 import type { CheckDecision } from './checked-body.ts'
 import { failIncomplete } from './read-bounded.ts'
 
@@ -121,18 +121,30 @@ export async function readInSlices(
  */
 export class JsonSource implements BodySource, BodySink {
   readonly #body: BodySource
-  readonly #checks: JsonChecks
   readonly #arrived: Buffer[] = []
   /** How the body has ended, and whether all of it was passed on. */
   #end: 'arrived' | 'passed' | Error | undefined
+  #checks: JsonChecks | undefined
   #sink: BodySink | undefined
   #isPaused = false
   #isReading = false
 
-  /** `body` without the start, which the checks have read. */
-  constructor(body: BodySource, checks: JsonChecks) {
+  /** Takes what has arrived of the body, and stops it. */
+  constructor(body: BodySource) {
     this.#body = body
+    body.pause()
+    body.start(this)
+  }
+
+  /** Returns what has arrived, and whether this is all. To be called once, before the rest is checked. */
+  takeStart(): { readonly bytes: Buffer; readonly isWhole: boolean } {
+    return { bytes: concatChunks(this.#arrived.splice(0)), isWhole: this.#end === 'arrived' }
+  }
+
+  /** To be called before the start. */
+  checkRest(checks: JsonChecks): this {
     this.#checks = checks
+    return this
   }
 
   get isComplete(): boolean {
@@ -141,7 +153,7 @@ export class JsonSource implements BodySource, BodySink {
 
   start(sink: BodySink): void {
     this.#sink = sink
-    this.#body.start(this)
+    void this.#readArrived()
   }
 
   pause(): void {
@@ -177,7 +189,7 @@ export class JsonSource implements BodySource, BodySink {
   }
 
   async #readArrived(): Promise<void> {
-    if (this.#isReading || this.#sink === undefined) return
+    if (this.#isReading || this.#sink === undefined || this.#checks === undefined) return
     const { text, runInSlices, check, onEnd } = this.#checks
     this.#isReading = true
     try {

@@ -43,9 +43,9 @@ export async function readArrowBody(
   if (!hasBody) return { ...emptyBody, payloadType: arrowStreamType }
   const meter = createArrowMeter(request, overwrites)
   const upload = await startBody(request, body, limits, {
-    chunk(bytes) {
-      meter.push(bytes)
-      if (!meter.hasSchema) request.reserveMemory(bytes.length)
+    push(chunk) {
+      meter.push(chunk)
+      if (!meter.hasSchema) request.reserveMemory(chunk.length)
     },
     needsMore: () => !meter.hasSchema,
   })

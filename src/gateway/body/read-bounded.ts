@@ -1,5 +1,5 @@
 import { CatalogError, quoteForMessage, refusal } from '../../catalog-api/index.ts'
-import type { StartedBody, UploadWatcher } from '../../http1/index.ts'
+import type { BodySource } from '../../http1/index.ts'
 import { formatBytes, type RunInSlices } from '../../lib/index.ts'
 import type { BodyBounds } from '../bounds.ts'
 import type { Matched } from '../context.ts'
@@ -39,7 +39,7 @@ export function assertUncompressed(contentEncoding: string | undefined, what: st
  * Reads a whole body within a limit into memory. Throws InvalidInput (413) as soon as a larger body is known,
  * InvalidInput (400) for an incomplete one, and Overloaded (503).
  */
-export async function readWholeBody(
+export function readWholeBody(
   request: ReadableRequest,
   body: DownstreamBody,
   limits: BodyLimits,
@@ -48,33 +48,42 @@ export async function readWholeBody(
   const { contentLength } = request.head
   const count = createByteCounter(request, limits, limit)
   if (contentLength !== undefined) request.reserveMemory(contentLength)
-  const chunk = ({ length }: Buffer): void => {
-    count(length)
-    if (contentLength === undefined) request.reserveMemory(length)
-  }
-  const read = await body.upload({ chunk, needsMore: () => true }).catch(failIncomplete)
-  return read.takeHeld()
+  const read = body.readAll((bytes) => {
+    count(bytes)
+    if (contentLength === undefined) request.reserveMemory(bytes)
+  })
+  return read.catch(failIncomplete)
+}
+
+/** What reads the start of a body. */
+interface StartReader {
+  /** The chunk is valid until this returns. */
+  push(chunk: Buffer): void
+  /** Whether the start, which is held in memory, has not ended. */
+  readonly needsMore: () => boolean
 }
 
 /**
- * Starts a body that streams through, every chunk of which the watcher gets first: resolves when the watcher needs no more, or
- * all of it has arrived. The body then fails, or this rejects, with InvalidInput (413), Overloaded (503) and the errors of the
- * watcher and of the body.
+ * Starts a body that streams through, every chunk of which the reader gets first: resolves when the reader needs no more, or all
+ * of it has arrived. The body then fails, or this rejects, with InvalidInput (413), Overloaded (503) and the errors of the
+ * reader and of the body.
  */
 export async function startBody(
   request: ReadableRequest,
   body: DownstreamBody,
   limits: BodyLimits,
-  watcher: UploadWatcher,
-): Promise<StartedBody> {
+  reader: StartReader,
+): Promise<BodySource> {
   const count = createByteCounter(request, limits, 'maxArrowBytes')
-  return body.upload({
-    ...watcher,
-    chunk(bytes) {
-      count(bytes.length)
-      watcher.chunk(bytes)
+  const source = body.upload({
+    chunk(chunk) {
+      count(chunk.length)
+      reader.push(chunk)
     },
+    needsMore: reader.needsMore,
   })
+  await body.started()
+  return source
 }
 
 /** Throws the error of a body that failed before its end. */

@@ -1,5 +1,4 @@
 import { type Operation, quoteForMessage, refusal } from '../../catalog-api/index.ts'
-import type { StartedBody } from '../../http1/index.ts'
 import type { DownstreamBody, ReceivedHead } from '../downstream.ts'
 import { concatChunks } from '../json/json-transformer.ts'
 import { createBodyChecker, type JsonBodyOptions } from './body-checker.ts'
@@ -39,10 +38,10 @@ export async function readJsonBody(
   const { contentLength } = head
   const fitsWindow = needsWholeBody || (contentLength !== undefined && contentLength <= window)
   const rest = fitsWindow ? undefined : await startJson(request, body, limits, window)
-  const bytes =
-    rest?.takeHeld() ??
-    (await readWholeBody(request, body, limits, needsWholeBody ? 'maxJsonBytes' : 'maxArrowBytes'))
-  const isWhole = rest?.isComplete ?? true
+  const { bytes, isWhole } = rest?.takeStart() ?? {
+    bytes: await readWholeBody(request, body, limits, needsWholeBody ? 'maxJsonBytes' : 'maxArrowBytes'),
+    isWhole: true,
+  }
   const checker = createBodyChecker(request, options, window, isWhole)
   const { json: text, members, allowedMembers } = checker
   await readInSlices(text, bytes, runInSlices)
@@ -54,7 +53,7 @@ export async function readJsonBody(
       isWhole,
       createPayload: (_stated, check) => ({
         form: 'stream',
-        body: new JsonSource(rest, {
+        body: rest.checkRest({
           text,
           runInSlices,
           onEnd: (isObject) => assertObject(operation, isObject),
@@ -79,20 +78,21 @@ export async function readJsonBody(
 }
 
 /** Starts a body of which more than the window must be read before any is sent. */
-function startJson(
+async function startJson(
   request: ReadableRequest,
   body: DownstreamBody,
   limits: BodyLimits,
   window: number,
-): Promise<StartedBody> {
+): Promise<JsonSource> {
   let received = 0
-  return startBody(request, body, limits, {
-    chunk({ length }) {
+  const source = await startBody(request, body, limits, {
+    push({ length }) {
       if (received <= window) request.reserveMemory(length)
       received += length
     },
     needsMore: () => received <= window,
   }).catch(failIncomplete)
+  return new JsonSource(source)
 }
 
 /** Operations that state something only in a body have stated nothing. */

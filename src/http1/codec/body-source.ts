@@ -20,9 +20,3 @@ export interface BodySource {
   /** Nothing is passed on any more. */
   stop(): void
 }
-
-/** A body whose start has arrived, and is held. */
-export interface StartedBody extends BodySource {
-  /** Returns what is held, which is then not passed on. */
-  takeHeld(): Buffer
-}

@@ -1,6 +1,5 @@
 import { toError } from '../../lib/index.ts'
-import type { BodySink, StartedBody } from '../codec/body-source.ts'
-import { JoinedChunks } from '../codec/joined-chunks.ts'
+import type { BodySink, BodySource } from '../codec/body-source.ts'
 import type { WriteCallback } from '../codec/message-writer.ts'
 import type { IncomingRequest } from './incoming-request.ts'
 import {
@@ -21,13 +20,16 @@ export interface UploadWatcher {
 /** Enough of a body to connect to an upstream, unless the watcher needs more. */
 const startBytes = 16 * 1024
 
+/** Held chunks below this size are joined: a chunk takes more memory than its bytes. */
+const minHeldBytes = 512
+
 /** Passes the body of a request on as it arrives, without copying large chunks. Stopping it leaves the connection open. */
-export class UploadSource implements StartedBody, BodyConsumer {
+export class UploadSource implements BodySource, BodyConsumer {
   readonly #reader: TimedReader
   readonly #watcher: UploadWatcher
   #sink: BodySink | undefined
   /** Chunks that have arrived before there is a sink. */
-  #held = new JoinedChunks()
+  #held: Buffer[] = []
   #received = 0
   #isPaused = false
   #end: 'complete' | 'stopped' | Error | undefined
@@ -71,17 +73,10 @@ export class UploadSource implements StartedBody, BodyConsumer {
       sink.onError(this.#end)
       return
     }
-    const held = this.takeHeld()
-    if (held.length > 0) sink.onData(held, undefined)
+    for (const chunk of this.#held.splice(0)) this.#sink?.onData(chunk, undefined)
     if (this.#sink === undefined) return
     if (this.#end === 'complete') sink.onEnd()
     else if (!this.#isPaused) this.#reader.read()
-  }
-
-  takeHeld(): Buffer {
-    const held = this.#held.concat()
-    this.#held = new JoinedChunks()
-    return held
   }
 
   pause(): void {
@@ -97,7 +92,7 @@ export class UploadSource implements StartedBody, BodyConsumer {
   stop(): void {
     this.#end ??= 'stopped'
     this.#sink = undefined
-    this.#held = new JoinedChunks()
+    this.#held = []
     this.#reader.stop()
   }
 
@@ -110,7 +105,7 @@ export class UploadSource implements StartedBody, BodyConsumer {
       return false
     }
     this.#received += chunk.length
-    if (this.#sink === undefined) this.#held.add(chunk)
+    if (this.#sink === undefined) this.#hold(chunk)
     else this.#sink.onData(chunk, release)
     const hasStarted = this.#hasStarted()
     if (hasStarted) this.#onStarted?.()
@@ -134,5 +129,11 @@ export class UploadSource implements StartedBody, BodyConsumer {
 
   #hasStarted(): boolean {
     return this.#received >= startBytes && this.#watcher.needsMore?.() !== true
+  }
+
+  #hold(chunk: Buffer): void {
+    const last = this.#held.at(-1)
+    if (last === undefined || last.length >= minHeldBytes) this.#held.push(chunk)
+    else this.#held[this.#held.length - 1] = Buffer.concat([last, chunk])
   }
 }

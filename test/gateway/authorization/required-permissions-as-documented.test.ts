@@ -261,8 +261,7 @@ async function passes(set: PolicySet, { path, body }: Case): Promise<boolean> {
   try {
     const authorized = authorize({ ...matched, principal: ann }, set, now)
     const admitted = { ...authorized, countReceived: undefined, reserveMemory: () => undefined, runInSlices }
-    const upload = async () => ({ ...(await noBody.upload({ chunk() {} })), takeHeld: () => bytes })
-    const arriving = { ...noBody, upload }
+    const arriving = { ...noBody, readAll: () => Promise.resolve(bytes) }
     const bodyRead = await readBody(admitted, arriving, { bodyLimits, upstreams, sealedIds })
     const policies = { current: () => set }
     await authorizeBody(bodyRead, { authenticator: { authenticate: () => ann }, policies })

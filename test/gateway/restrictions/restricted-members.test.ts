@@ -375,9 +375,9 @@ it.each([
   expect(restrict(action, {}, { extraParameters })).toBe(`400 ${message}`)
 })
 
-it('a body that is not read whole is refused', async () => {
+it('a body that is not read whole is refused', () => {
   const route = parseTarget('POST', '/v1/table/crm$customers/query')
-  const body = await noBody.upload({ chunk: () => undefined })
+  const body = noBody.upload({ chunk: () => undefined })
   const payload = { form: 'stream', body, length: undefined } as const
   expect(() => restrictRequest({ route, head: { isLancedb: false } }, {}, payload, restriction)).toThrow(
     /: the body is too large$/,
