@@ -62,9 +62,7 @@ describe.skipIf(!isInstalled)('the documentation site', () => {
   })
 
   it('links to the repository for files that are no pages', () => {
-    expect(listLinks('index.html')).toContain(
-      'https://git.example/our/project/blob/main/src/gateway/pipeline.ts',
-    )
+    expect(listLinks('index.html')).toContain('https://git.example/our/project/blob/main/LICENSE')
   })
 
   it('shows text literally that looks like a template', () => {
