@@ -11,7 +11,7 @@ export default defineConfig({
     setupFiles: [testSettings.setupFiles, './test/support/no-sockets.ts'],
     include: [
       'test/{catalog-api,config,docs,mutation}/**/*.test.ts',
-      'test/audit/{in-doubt,records,replay,verify}/**/*.test.ts',
+      'test/audit/{records,verify}/**/*.test.ts',
       'test/gateway/json/*.test.ts',
       'test/http1/codec/*.test.ts',
       'test/http1/server/{lingering-close,request-heads,request-queue,split-requests}.test.ts',
