@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { parse, stringify } from 'yaml'
+import { Document, isCollection, isPair, parse, visit } from 'yaml'
 import {
   chartFolder,
   goldenContent,
@@ -41,6 +41,8 @@ const labelsOfAll = Object.entries({
   'helm.sh/chart': `${chartName}-${version}`,
 })
 
+const settingsAnnotation = 'catalog-gateway/settings'
+
 if (helms.length === 0) {
   console.warn(
     'SKIPPED: the tests of what helm makes of the chart, as there is no helm: npm run helm gets it.',
@@ -72,15 +74,29 @@ it('every golden file has values', async () => {
   expect(new Set(golden)).toEqual(new Set(valuesNames.map((name) => basename(goldenFile(name)))))
 })
 
-/** Sorted, since helm versions order manifests differently. */
+/** Sorted, since helm versions order manifests differently; what replaces a StatefulSet is in its place. */
 function textOf(manifests: readonly Manifest[]): string {
   const sorted = manifests.toSorted((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1))
-  const options = { version: '1.1', aliasDuplicateObjects: false, blockQuote: 'literal' } as const
-  return sorted.map((manifest) => stringify(withoutFiles(manifest), options)).join('---\n')
+  return sorted.map((manifest) => toYaml(withoutFiles(manifest))).join('---\n')
+}
+
+/** YAML that has each list and mapping that fits into a line in one line. */
+function toYaml(value: unknown): string {
+  const document = new Document(value, { version: '1.1', aliasDuplicateObjects: false })
+  visit(document, {
+    Collection: (_key, node, path) => {
+      const owner = path.at(-1)
+      const indent = 2 * path.filter(isCollection).length + (isPair(owner) ? `${owner.key}: `.length : 0)
+      const text = JSON.stringify(node)
+      node.flow = indent + text.length <= 110 && !text.includes(String.raw`\n`)
+    },
+  })
+  return document.toString({ blockQuote: 'literal', lineWidth: 0 })
 }
 
 function keyOf({ kind, metadata }: Manifest): string {
-  return `${kind} ${metadata.name} ${metadata.namespace ?? ''}`
+  const place = kind === 'Deployment' ? 'StatefulSet' : kind
+  return `${place} ${metadata.name} ${metadata.namespace ?? ''}`
 }
 
 /** Replaces the content of chart files by their names, because the files have tests of their own, and random values. */
@@ -91,6 +107,7 @@ function withoutFiles(manifest: Manifest): Manifest {
       if (key === 'data' && manifest.kind === 'Secret') {
         return Object.fromEntries(Object.keys(value as object).map((name) => [name, 'cmFuZG9t']))
       }
+      if (key === settingsAnnotation) return toYaml(parse(value as string))
       return texts.get(value) ?? (key === 'spec' ? (parsedTexts.get(canonical(value)) ?? value) : value)
     }),
   ) as Manifest
