@@ -24,7 +24,7 @@ export default defineConfig({
       'test/policy/source/{combine-sources,policy-folder}.test.ts',
     ],
     exclude: [
-      'test/docs/{getting-started-page,operations-page,personal-data-page,readme,site}.test.ts',
+      'test/docs/{getting-started-page,operations-page,personal-data-recipe,readme,site}.test.ts',
       'test/limits/request-limits.test.ts',
       'test/limits/overload/load-shedder.test.ts',
       // Thousands of generated cases.

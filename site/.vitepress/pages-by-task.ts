@@ -1,27 +1,13 @@
 /** Every page of the site by task, as its file without `.md`; a page is called what its first heading says. */
 export const pagesByTask: Readonly<Record<string, readonly string[]>> = {
   'Get started': ['README', 'docs/README', 'docs/getting-started', 'examples/compose/README'],
-  Concepts: ['docs/concepts', 'src/README'],
-  Policies: [
-    'policies/README',
-    'docs/recipes',
-    'docs/personal-data',
-    'docs/policy-testing',
-    'docs/policy-reference',
-  ],
+  Policies: ['policies/README', 'docs/recipes', 'docs/policy-testing', 'docs/policy-reference'],
   Identity: ['docs/authentication'],
-  Upstreams: ['docs/upstreams', 'docs/catalog', 'docs/pass-through'],
+  Upstreams: ['docs/upstreams', 'docs/catalog'],
   Clients: ['docs/clients'],
   Audit: ['docs/audit', 'examples/collector/README'],
-  Operate: [
-    'docs/operations',
-    'docs/observability',
-    'docs/traffic',
-    'docs/console',
-    'docs/troubleshooting',
-    'docs/performance',
-  ],
+  Operate: ['docs/operations', 'docs/observability', 'docs/traffic', 'docs/troubleshooting'],
   Kubernetes: ['helm/catalog-gateway/README', 'docs/kubernetes-policies', 'examples/kubernetes/README'],
-  Reference: ['CONFIGURATION', 'docs/commands', 'docs/embedding', 'examples/embed/README', 'CHANGELOG'],
+  Reference: ['CONFIGURATION', 'docs/commands', 'src/README', 'examples/embed/README', 'CHANGELOG'],
   Security: ['docs/security', 'SECURITY', 'CONTRIBUTING'],
 }

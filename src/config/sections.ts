@@ -60,7 +60,7 @@ export const sectionsSchema = z.strictObject({
   upstreams: upstreamsSchema.optional().describe('The upstream catalogs, if there are several.'),
   passThrough: passThroughSchema
     .optional()
-    .describe('Routes that are not for the catalog, such as its web console; see docs/pass-through.md.'),
+    .describe('Routes that are not for the catalog, such as its web console; see docs/upstreams.md.'),
   databases: z
     .enum(['refused', 'namespaces'])
     .default('refused')
