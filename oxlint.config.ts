@@ -126,7 +126,7 @@ export default defineConfig({
       ]),
     ),
     {
-      files: ['test/**', 'src/backend/test/**'],
+      files: ['test/**', 'bench/**', 'src/backend/test/**'],
       plugins: ['typescript', 'unicorn', 'import', 'promise', 'oxc', 'vitest'],
       rules: {
         'typescript/no-unsafe-type-assertion': 'off',

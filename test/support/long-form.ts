@@ -11,7 +11,7 @@ export const longFiles = {
     'test/attacks/upstream/credentials-in-any-response.test.ts',
     'test/audit/sinks/killed-with-undelivered-records.test.ts',
     'test/audit/log/{failing-sync,full-disk}.test.ts',
-    'test/bench/**/*.test.ts',
+    'bench/**/*.test.ts',
     'test/commands/{unread-output,dev/bundled-catalog-restarts,dev/stopping-dev}.test.ts',
     'test/compatibility/*.test.ts',
     'test/conformance/{once/*,a-run-drops-only-its-own}.test.ts',

@@ -6,7 +6,7 @@ import { describeTables } from './describe-tables.ts'
 const slowConnections = 1_000
 const requests = 200
 
-// test/bench/slow-connections.ts measures the latency of other clients meanwhile.
+// bench/slow-connections.ts measures the latency of other clients meanwhile.
 it('a thousand connections that send a byte a second do not block others', { timeout: 120_000 }, async () => {
   const upstream = await startRecordingUpstream()
   onTestFinished(() => upstream.close())

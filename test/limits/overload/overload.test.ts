@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { openLoadedGateway } from '../../bench/offered-load.ts'
+import { openLoadedGateway } from '../../../bench/offered-load.ts'
 import { isThorough } from '../../support/thorough.ts'
 
 if (!isThorough) console.warn('SKIPPED: a run under overload, as it is part of npm run test:thorough.')
