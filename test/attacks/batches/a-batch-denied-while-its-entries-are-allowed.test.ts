@@ -18,10 +18,7 @@ const batches: [target: string, body: object, operation: string][] = [
 ]
 
 it.each(batches)('denies %s as a whole', async (target, body, operation) => {
-  await attacked.expectRefused(
-    { as: 'ci', target, body },
-    { kind: 'PermissionDenied', says: `not allowed ${operation} on the root` },
-  )
+  await attacked.expectDenied({ as: 'ci', target, body }, `not allowed ${operation} on the root`)
   await attacked.expectForwarded({ as: 'free', target, body })
 })
 

@@ -14,12 +14,9 @@ it.each(withRouteId.map(({ name, path, required }) => [name, path, required] as 
     const query = required.map((parameter) => `${parameter}=x`).join('&')
     const target = `${path.replace('{id}', 'sandbox$orders').replace('{index_name}', 'i')}?${query}`
     for (const id of [['production', 'orders'], ['sandbox'], ['sandbox', 'orders', 'x']]) {
-      await attacked.expectRefused(
+      await attacked.expectInvalid(
         { as: 'dev', target, body: { id } },
-        {
-          kind: 'InvalidInput',
-          says: /"id" is .* in the body and \["sandbox","orders"\] in the route; they must/,
-        },
+        /"id" is .* in the body and \["sandbox","orders"\] in the route; they must/,
       )
     }
   },
@@ -51,7 +48,7 @@ it.each([
   ['an object', { 0: 'sandbox', 1: 'orders', length: 2 }],
   ['true', true],
 ])('rejects an id that is %s', async (_label, id) => {
-  await attacked.expectRefused({ body: { id } }, { kind: 'InvalidInput', says: '"id"' })
+  await attacked.expectInvalid({ body: { id } }, '"id"')
 })
 
 it.each([
@@ -69,7 +66,7 @@ it.each([
     'the query parameter "branch" is "one" and the member "branch" of the body is "two"',
   ],
 ])('%s with %j is rejected', async (target, body, says) => {
-  await attacked.expectRefused({ target, body }, { kind: 'InvalidInput', says })
+  await attacked.expectInvalid({ target, body }, says)
 })
 
 it('forwards a consistent body unchanged', async () => {

@@ -14,7 +14,6 @@ const setup = withUpstream(() => ({
 const attacked = attackedGateway(setup)
 const as = 'dev'
 const table = '/v1/table/sandbox$orders'
-const namespace = '/v1/namespace/sandbox'
 const columns = `${table}/add_columns`
 const metadata = { owner: 'ann' }
 
@@ -25,7 +24,7 @@ async function expectRefused(
   says: string | RegExp,
 ): Promise<void> {
   const before = await countRefusals(attacked.gateway, reason)
-  await attacked.expectRefused({ as, target, body }, { kind: 'InvalidInput', says })
+  await attacked.expectInvalid({ as, target, body }, says)
   expect(await countRefusals(attacked.gateway, reason)).toBe(before + 1)
 }
 
@@ -35,10 +34,7 @@ const entry = { id: ['sandbox', 'orders'], version: 2, manifest_path: 't/_versio
 // gateway/body/members-of-every-operation.test.ts.
 it.each<[label: string, target: string, body: object, path: string]>([
   ['that is null', `${table}/describe`, { unheard_of: null }, 'unheard_of'],
-  ['without a name', `${table}/describe`, { '': 1 }, ''],
   ['that every object of JavaScript has', `${table}/describe`, { toString: 1 }, 'toString'],
-  ['that is a behavior', `${namespace}/drop`, { cascade: true }, 'cascade'],
-  ['of another operation', `${table}/drop`, { predicate: 'true' }, 'predicate'],
   [
     'in the second object of a list',
     columns,
@@ -55,42 +51,6 @@ it.each<[label: string, target: string, body: object, path: string]>([
   ['behind a wrapped map', `${table}/schema_metadata/update`, { metadata, unheard_of: 'x' }, 'unheard_of'],
 ])('an unknown member %s is refused', async (_label, target, body, path) => {
   await expectRefused('unknown_member', target, body, `has no member ${JSON.stringify(path)} in its body`)
-})
-
-it.each<[written: string, target: string, known: string]>([
-  ['filter\u0000x', '/v1/jobs/query_events', 'filter'],
-  ['f\u0131lter', '/v1/jobs/query_events', 'filter'],
-  ['filter\u200b', '/v1/jobs/query_events', 'filter'],
-  ['vendCredentials', `${table}/describe`, 'vend_credentials'],
-])(
-  'the name %j, which some catalogs read as one that they know, is refused',
-  async (written, target, known) => {
-    const says = `is ambiguous; write "${known}"`
-    await expectRefused('ambiguous_member', target, { [written]: true }, says)
-  },
-)
-
-it.each<[label: string, target: string, body: object, says: string]>([
-  [
-    'text for a flag',
-    `${table}/describe`,
-    { vend_credentials: 'true' },
-    '"vend_credentials" in the body is a string; expected true or false',
-  ],
-  [
-    'a number for a type',
-    `${table}/alter_columns`,
-    { alterations: [{ path: 'a', data_type: 5 }] },
-    '"alterations.data_type" in the body is a number; expected an object or a string',
-  ],
-  [
-    'a number in an entry of a batch',
-    '/v1/table/version/batch-create',
-    { entries: [{ ...entry, metadata: { ticket: 1 } }] },
-    '"entries.metadata.ticket" in the body is a number; expected a string',
-  ],
-])('%s is refused', async (_label, target, body, says) => {
-  await expectRefused('invalid_body', target, body, says)
 })
 
 it('nothing of a body is forwarded if an unknown member is behind a large one', async () => {

@@ -56,13 +56,13 @@ it('records ranges of versions exactly as sent', async () => {
 it('rejects a number as a text fact, whatever its size', async () => {
   for (const sent of ['1e400', '9007199254740993']) {
     const entry = `{"id":["sandbox","orders"],"version":1,"branch":${sent},${manifest}}`
-    await attacked.expectRefused(
+    await attacked.expectInvalid(
       { as: 'owner', target: '/v1/table/version/batch-create', body: `{"entries":[${entry}]}` },
-      { kind: 'InvalidInput', says: /"entries.branch" .* is a number; expected a string/ },
+      /"entries.branch" .* is a number; expected a string/,
     )
-    await attacked.expectRefused(
+    await attacked.expectInvalid(
       { as: 'owner', target: `${table}/restore`, body: `{"version":1,"branch":${sent}}` },
-      { kind: 'InvalidInput', says: /"branch" .* expected a string/ },
+      /"branch" .* expected a string/,
     )
   }
 })

@@ -36,7 +36,7 @@ it.each<[label: string, body: object | string, says: RegExp]>([
   ['a stranger before the map', { overwrite: 'x', metadata }, /has no member "overwrite"/],
   ['a stranger behind the map', { metadata, overwrite: 'x' }, /has no member "overwrite"/],
 ])('rejects a map in an envelope with %s', async (_label, body, says) => {
-  await attacked.expectRefused({ as, target, body }, { kind: 'InvalidInput', says })
+  await attacked.expectInvalid({ as, target, body }, says)
 })
 
 it.each([

@@ -12,14 +12,9 @@ it.each([
   ['context', '{"context":{},"context":{"gateway":"admin"}}'],
   ['vend_credentials', '{"vend_credentials":false,"vend_credentials":true}'],
   ['gateway', '{"context":{"gateway":"a","gateway":"b"}}'],
-  ['x', '{"context":{"x":"1","y":"2","x":"3"}}'],
-  ['', '{"context":{"":"1","":"2"}}'],
   ['__proto__', '{"context":{"__proto__":"1","__proto__":"2"}}'],
 ])('rejects the repeated key "%s"', async (key, body) => {
-  await attacked.expectRefused(
-    { body },
-    { kind: 'InvalidInput', says: `duplicate key "${key}" in an object of the body` },
-  )
+  await attacked.expectInvalid({ body }, `duplicate key "${key}" in an object of the body`)
 })
 
 const names = Array.from({ length: 12 }, (_, index) => `"n${index}":"${index}"`)
@@ -32,19 +27,19 @@ it.each([8, 9, 10, 11])(
       `{"context":{${[...names.slice(0, index), '"id":"a"', ...names.slice(index), '"id":"b"'].join()}}}`,
     ]) {
       const key = body.includes('"id"') ? 'id' : `n${index}`
-      await attacked.expectRefused({ body }, { kind: 'InvalidInput', says: `duplicate key "${key}"` })
+      await attacked.expectInvalid({ body }, `duplicate key "${key}"`)
     }
   },
 )
 
 // Every name in every operation is in gateway/facts/misplaced-facts.test.ts.
-it.each(['ID', 'id\0x', 'ıd', 'Vend_Credentials', 'vend_credentialſ'])(
+it.each(['ID', 'id\0x', 'id\u200b', 'ıd', 'Vend_Credentials', 'vend_credentialſ'])(
   'rejects the key %j, which readers that ignore case or truncate at NUL take for another',
   async (key) => {
     const name = key.startsWith('vend') || key.startsWith('V') ? 'vend_credentials' : 'id'
-    await attacked.expectRefused(
+    await attacked.expectInvalid(
       { body: { [key]: ['production', 'orders'] } },
-      { kind: 'InvalidInput', says: `is ambiguous; write "${name}"` },
+      `is ambiguous; write "${name}"`,
     )
   },
 )

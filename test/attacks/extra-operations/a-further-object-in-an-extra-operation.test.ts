@@ -32,25 +32,19 @@ it('an object that the caller may not change is refused', async () => {
   ])
     await attacked.expectRefused({ as: 'owner', target, body: { target_table: id } }, forbidden)
   const body = { target_table: ['sandbox', 'copy'], into: ['production'] }
-  await attacked.expectRefused({ as: 'owner', target, body }, { kind: 'PermissionDenied', says: 'into' })
+  await attacked.expectDenied({ as: 'owner', target, body }, 'into')
 })
 
 it('the permission on the table of the route is still needed', async () => {
   const body = { target_table: ['sandbox', 'copy'] }
-  await attacked.expectRefused(
-    { as: 'writer', target, body },
-    { kind: 'PermissionDenied', says: 'CopyTable' },
-  )
+  await attacked.expectDenied({ as: 'writer', target, body }, 'CopyTable')
 })
 
 it.each(['sandbox$copy', [], ['sandbox', 7], ['sandbox', '..'], [['sandbox', 'copy']]])(
   'the value %j, which is no id, is refused',
   async (value) => {
     const body = { target_table: value }
-    await attacked.expectRefused(
-      { as: 'owner', target, body },
-      { kind: 'InvalidInput', says: /target_table|the id/ },
-    )
+    await attacked.expectInvalid({ as: 'owner', target, body }, /target_table|the id/)
   },
 )
 
@@ -58,16 +52,13 @@ it.each(['targetTable', 'target_table\u0000x'])(
   'the spelling %j, which some catalogs read as that member, is refused',
   async (name) => {
     const body = { [name]: ['production', 'orders'] }
-    await attacked.expectRefused({ as: 'owner', target, body }, { kind: 'InvalidInput', says: 'ambiguous' })
+    await attacked.expectInvalid({ as: 'owner', target, body }, 'ambiguous')
   },
 )
 
 it('a duplicate member and a last part of a large body are refused, too', async () => {
   const twice = '{"target_table":["sandbox","copy"],"target_table":["production","orders"]}'
-  await attacked.expectRefused(
-    { as: 'owner', target, body: twice },
-    { kind: 'InvalidInput', says: 'target_table' },
-  )
+  await attacked.expectInvalid({ as: 'owner', target, body: twice }, 'target_table')
   const late = `{"pad":"${'x'.repeat(512 * 1024)}","target_table":["production","orders"]}`
   await attacked.expectRefused({ as: 'owner', target, body: late }, forbidden)
 })

@@ -19,7 +19,7 @@ it('a branch in the body only is forwarded in the query, too', async () => {
   expect(new URL(arrival.target, 'http://upstream').search).toBe('?branch=ci%2Fx')
   expect(JSON.parse(String(await arrival.body))).toEqual({ branch: 'ci/x' })
   const both = { as: 'ci', target: `${target}?branch=ci/x`, body: '{"branch":"ci/y"}' }
-  await attacked.expectRefused(both, { kind: 'InvalidInput', says: 'must not differ' })
+  await attacked.expectInvalid(both, 'must not differ')
 })
 
 it('a destination under an alias is forwarded under both names', async () => {
@@ -33,12 +33,12 @@ it('a destination under an alias is forwarded under both names', async () => {
     new_namespace: ['arch'],
     new_namespace_id: ['arch'],
   })
-  await attacked.expectRefused(
+  await attacked.expectDenied(
     { ...attack, body: '{"new_table_name":"u","new_namespace":null}' },
-    { kind: 'PermissionDenied', says: /CreateTable \(the destination\)/ },
+    /CreateTable \(the destination\)/,
   )
-  await attacked.expectRefused(
+  await attacked.expectInvalid(
     { ...attack, body: '{"new_table_name":"u","new_namespace":["arch"],"new_namespace_id":null}' },
-    { kind: 'InvalidInput', says: '"new_namespace_id" is null in one place' },
+    '"new_namespace_id" is null in one place',
   )
 })

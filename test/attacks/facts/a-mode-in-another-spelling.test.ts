@@ -37,9 +37,9 @@ it.each([
 })
 
 it.each(['""restrict""', '"restrict', ' restrict'])('the behavior %j is none', async (behavior) => {
-  await attacked.expectRefused(
+  await attacked.expectInvalid(
     { as: 'owner', target: '/v1/namespace/sandbox$other/drop', body: { behavior } },
-    { kind: 'InvalidInput', says: /is not a behavior of DropNamespace/ },
+    /is not a behavior of DropNamespace/,
   )
 })
 

@@ -23,9 +23,9 @@ const spellings = [
 it.each([...spellings, ' headers.authorization', 'headers. authorization', 'header\u017f.authorization'])(
   'rejects the key "%s" in a body',
   async (key) => {
-    await attacked.expectRefused(
+    await attacked.expectInvalid(
       { body: { context: { [key]: 'Bearer x' } } },
-      { kind: 'InvalidInput', says: 'which some catalogs read as (?:a|that) header' },
+      'which some catalogs read as (?:a|that) header',
     )
   },
 )
@@ -33,9 +33,9 @@ it.each([...spellings, ' headers.authorization', 'headers. authorization', 'head
 it.each([...spellings, 'header.user-agent', 'header.x-catalog-ctx-a'])(
   'rejects the key "%s" in a header',
   async (key) => {
-    await attacked.expectRefused(
+    await attacked.expectInvalid(
       { lines: [`x-catalog-ctx-${key}: Bearer x`] },
-      { kind: 'InvalidInput', says: 'which some catalogs read as (?:a|that) header' },
+      'which some catalogs read as (?:a|that) header',
     )
   },
 )

@@ -7,19 +7,16 @@ const attacked = attackedGateway()
 
 it.each([
   'x-api-key',
-  'X-Api-Key',
   'authorization',
   'host',
   'content-length',
-  'content-type',
   'transfer-encoding',
   'x-request-id',
   'x-catalog-ctx-a',
-  'x-catalog-table-location',
 ])('rejects a connection header that lists %s', async (name) => {
-  await attacked.expectRefused(
+  await attacked.expectInvalid(
     { lines: [`connection: x-other , ${name}`, 'x-catalog-ctx-a: 1'] },
-    { kind: 'InvalidInput', says: `the connection header lists "${name.toLowerCase()}"` },
+    `the connection header lists "${name.toLowerCase()}"`,
   )
 })
 

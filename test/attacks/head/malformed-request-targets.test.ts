@@ -20,10 +20,7 @@ const userInformation: ExpectedError = { kind: 'InvalidInput', says: 'contains u
 it.each<[method: string, target: string, ExpectedError]>([
   ['POST', 'http://inside.example/v1/table/sandbox$x/describe', otherHost],
   ['POST', 'http://gateway.example:80/v1/table/sandbox$x/describe', otherHost],
-  ['POST', 'http://GATEWAY.example/v1/table/sandbox$x/describe', otherHost],
-  ['POST', 'http://gateway.example./v1/table/sandbox$x/describe', otherHost],
   ['POST', 'http://gateway.example.inside.example/v1/table/sandbox$x/describe', otherHost],
-  ['GET', 'http://127.0.0.1:2334/metrics', otherHost],
   ['GET', 'http://inside.example/openapi.json', otherHost],
   [
     'POST',
@@ -32,7 +29,6 @@ it.each<[method: string, target: string, ExpectedError]>([
   ],
   ['POST', 'http://user@gateway.example/v1/table/sandbox$x/describe', userInformation],
   ['POST', 'http://gateway.example@inside.example/v1/table/sandbox$x/describe', userInformation],
-  ['POST', 'http://user:secret@gateway.example/v1/table/sandbox$x/describe', userInformation],
   ['POST', 'http://gateway.example', { kind: 'InvalidInput', says: 'has no path' }],
   [
     'POST',
@@ -40,22 +36,8 @@ it.each<[method: string, target: string, ExpectedError]>([
     { kind: 'InvalidInput', says: 'has no path' },
   ],
   ['POST', 'http://gateway.example\\@inside.example/v1/table/sandbox$x/describe', malformedTarget],
-  ['POST', 'http://gateway.example#@inside.example/v1/table/sandbox$x/describe', malformedTarget],
   ['POST', 'http:///v1/table/sandbox$x/describe', malformedTarget],
-  ['POST', 'http:/v1/table/sandbox$x/describe', malformedTarget],
   ['POST', 'HTTP://gateway.example/v1/table/sandbox$x/describe', malformedTarget],
-  ['POST', 'ftp://gateway.example/v1/table/sandbox$x/describe', malformedTarget],
-  ['POST', 'http://gateway.examplehttp://gateway.example/v1/table/sandbox$x/describe', otherHost],
-  [
-    'POST',
-    'http://gateway.example/http://gateway.example/v1/table/sandbox$x/describe',
-    { kind: 'Unsupported', status: 404, says: 'unknown route' },
-  ],
-  [
-    'POST',
-    'http://gateway.example//v1/table/sandbox$x/describe',
-    { kind: 'Unsupported', status: 404, says: 'unknown' },
-  ],
   [
     'POST',
     'http://gateway.example/v1/table/production/drop',
@@ -67,28 +49,17 @@ it.each<[method: string, target: string, ExpectedError]>([
     { kind: 'Unsupported', status: 404, says: 'unknown' },
   ],
   ['OPTIONS', '*', malformedTarget],
-  ['POST', 'v1/table/production/drop', malformedTarget],
-  ['POST', '/v1/table/sandbox$x/describe#/../drop', malformedTarget],
-  ['POST', '/v1/table/sandbox$x/describe?a=b#c', { kind: 'InvalidInput', says: 'must be percent-encoded' }],
   ['POST', '/v1/table/production;sandbox/drop', { kind: 'PermissionDenied', says: '"production;sandbox"' }],
-  ['POST', '/V1/TABLE/production/drop', { kind: 'Unsupported', status: 404, says: 'unknown route' }],
   ['POST', '/v1/table/sandbox$\xe9/describe', malformedTarget],
-  ['POST', '/v1/table/sandbox$x/describe?delimiter=\xa0', malformedTarget],
-  ['POST', '/v1/table/sandbox$\xc3\xa9/describe', malformedTarget],
-  ['POST', '/v1/table/sandbox$x%/describe', malformedTarget],
-  ['POST', '/v1/table/sandbox$x%4/describe', malformedTarget],
-  ['POST', '/v1/table/sandbox$x|/describe', malformedTarget],
 ])('%s %s is rejected', async (method, target, expected) => {
   await attacked.expectRefused({ method, target }, expected)
 })
 
 it.each([
   ['many bytes', `sandbox$${'x'.repeat(4_100)}`, /at most 4096|longer than 4096/],
-  ['8 KiB', `sandbox$${'x'.repeat(8_192)}`, /at most 4096|longer than 4096/],
-  ['many bytes of few characters', `sandbox$${'%E2%82%AC'.repeat(1_400)}`, /at most 4096|longer than 4096/],
   ['many parts', `sandbox${'$x'.repeat(64)}`, /has 65 parts; an id has at most 64/],
 ])('rejects an id of %s', async (_label, id, says) => {
-  await attacked.expectRefused({ target: `/v1/table/${id}/describe` }, { kind: 'InvalidInput', says })
+  await attacked.expectInvalid({ target: `/v1/table/${id}/describe` }, says)
 })
 
 it('an absolute target of the same host is forwarded as a path', async () => {
@@ -114,17 +85,16 @@ it('a semicolon is part of the name and starts no path parameters', async () => 
 
 it.each([
   '/v1/table/sandbox$x\\..\\production/version/create',
-  '\\v1\\table\\production\\drop',
   '/v1/table/sandbox$x/describe?\\..\\..\\production/drop',
 ])('rejects a backslash that becomes a slash: %s', async (target) => {
   const says = /must be percent-encoded|malformed HTTP/
-  await attacked.expectRefused({ target }, { kind: 'InvalidInput', says })
+  await attacked.expectInvalid({ target }, says)
 })
 
 it('rejects an encoded backslash, and forwards one in a parameter encoded', async () => {
-  await attacked.expectRefused(
+  await attacked.expectInvalid(
     { target: '/v1/table/sandbox$x%5C..%5Cproduction/describe' },
-    { kind: 'InvalidInput', says: /contains "\\\\", which is not allowed in a name$/ },
+    /contains "\\\\", which is not allowed in a name$/,
   )
   const target = '/v1/table/sandbox%24orders/tags/list?page_token=a%5C..%5Cb'
   expect((await attacked.expectForwarded({ method: 'GET', target })).target).toBe(target)
@@ -135,15 +105,9 @@ const unknown: ExpectedError = { kind: 'Unsupported', status: 406, says: 'unknow
 
 it.each<[target: string, ExpectedError]>([
   ['/v1/table/../describe', segment],
-  ['/v1/table/%2e%2e/describe', segment],
-  ['/v1/table/.%2E/describe', segment],
   ['/v1/table/sandbox$%2E%2E$production/describe', segment],
   ['/v1/table/sandbox$x/index/../stats', segment],
   ['/v1/table/sandbox$x/../production/drop', unknown],
-  ['/v1/table/sandbox$x/describe/..', unknown],
-  ['/v1/./table/production/drop', unknown],
-  ['/v1//table/production/drop', unknown],
-  ['/v1/table/sandbox$x/describe//', unknown],
 ])('rejects dot segments after routing: %s', async (target, expected) => {
   await attacked.expectRefused({ target }, expected)
 })

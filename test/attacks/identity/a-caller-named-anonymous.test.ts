@@ -33,15 +33,11 @@ it('a caller without credentials has anonymous permissions', async () => {
 
 it.each<[label: string, lines: readonly string[], status: 400 | 401]>([
   ['an empty key', ['x-api-key:'], 400],
-  ['a blank key', ['x-api-key:    '], 400],
   ['the name as a key', ['x-api-key: anonymous'], 401],
   ['two empty keys', ['x-api-key:', 'x-api-key:'], 400],
   ['an empty authorization', ['authorization:'], 400],
-  ['a blank authorization', ['authorization:   '], 400],
   ['a scheme without a token', ['authorization: Bearer'], 400],
-  ['an empty token', ['authorization: Bearer '], 400],
   ['another scheme', ['authorization: Anonymous'], 401],
-  ['two empty authorizations', ['authorization:', 'authorization:'], 400],
   ['a key in a header with underscores', ['x_api_key: anonymous'], 400],
   ['a key listed in Connection', ['connection: x-api-key'], 400],
 ])('%s is an invalid credential, not a missing one', async (_label, lines, status) => {

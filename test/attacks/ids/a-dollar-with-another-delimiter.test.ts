@@ -17,22 +17,14 @@ it.each([
   ['the root of the default', '%24', 'delimiter=.', /"\$"/],
   ['two delimiters', 'production.orders', 'delimiter=.&delimiter=$', /"delimiter" is repeated/],
   ['another spelling', 'production.sandbox$x', 'Delimiter=.', /unknown query parameter "Delimiter"/],
-  ['a spelling in brackets', 'production.sandbox$x', 'delimiter[]=.', /must be percent-encoded/],
-  ['an encoded name, repeated', 'sandbox$x', 'delimiter=$&%64elimiter=.', /"delimiter" is repeated/],
-  ['invalid UTF-8', 'sandbox$orders', 'delimiter=%ff', /not valid UTF-8/],
   ['another separator', 'sandbox$orders', 'limit=1;delimiter=.', /unknown query parameter "limit"/],
 ])('%s is refused', async (_label, id, query, says) => {
-  await attacked.expectRefused(
-    { target: `/v1/table/${id}/describe?${query}` },
-    { kind: 'InvalidInput', says },
-  )
+  await attacked.expectInvalid({ target: `/v1/table/${id}/describe?${query}` }, says)
 })
 
 it.each([
   ['sandbox.orders', '.'],
   ['sandbox::orders', '::'],
-  ['sandbox__orders', '__'],
-  ['sandbox%2Forders', '%2F'],
   ['sandbox orders'.replace(' ', '%20'), '%20'],
 ])('%s with the delimiter %s is authorized and forwarded in canonical form', async (id, delimiter) => {
   const arrival = await attacked.expectForwarded({
@@ -42,12 +34,12 @@ it.each([
 })
 
 it('the body has no delimiter: the id in it is a list', async () => {
-  await attacked.expectRefused(
+  await attacked.expectInvalid(
     { body: { delimiter: '.', id: ['sandbox', 'orders'] } },
-    { kind: 'InvalidInput', says: 'DescribeTable has no member "delimiter" in its body; omit it' },
+    'DescribeTable has no member "delimiter" in its body; omit it',
   )
-  await attacked.expectRefused(
+  await attacked.expectInvalid(
     { body: { id: 'sandbox.orders' } },
-    { kind: 'InvalidInput', says: /"id" in the body is .*expected a list of strings/ },
+    /"id" in the body is .*expected a list of strings/,
   )
 })

@@ -233,16 +233,12 @@ describe('an id in a response', () => {
 describe('a database header is refused', () => {
   it.each([
     ['with a slash', 'x1/n', 'has a prefix'],
-    ['with an encoded slash', 'x1%2Fn', 'contains "%"'],
     ['with a backslash', 'x1\\n', 'not allowed in a name'],
     ['with a dollar', 'x1$n', 'is the delimiter'],
-    ['of a dot', '.', 'is a path segment'],
     ['of two dots', '..', 'is a path segment'],
     ['without a name', '', 'the database is empty'],
-    ['with a quote', "x1'", 'not allowed in a name'],
     ['with a non-ASCII byte', 'x\xe9', 'is not ASCII'],
     ['in UTF-8', Buffer.from('é').toString('latin1'), 'is not ASCII'],
-    ['with a tab', 'x1\tn', 'is not ASCII'],
   ])('%s', async (_what, name, says) => {
     const { gateway, upstream } = shared
     for (const target of ['/v1/table/t/drop', '/v1/table/']) {
@@ -257,12 +253,10 @@ describe('a database header is refused', () => {
 
   it.each([
     ['repeated', ['x-lancedb-database: x1', 'x-lancedb-database: x2']],
-    ['repeated in another case', ['x-lancedb-database: x1', 'X-LanceDB-Database: x1']],
     ['listed in Connection', ['x-lancedb-database: x1', 'connection: x-lancedb-database']],
     ['in another spelling', ['x_lancedb_database: x1']],
     ['with a prefix', ['x-lancedb-database: x1', 'x-lancedb-database-prefix: n']],
     ['of the root, with a prefix', ['x-lancedb-database: any', 'x-lancedb-database-prefix: x1']],
-    ['in the prefix alone', ['x-lancedb-database-prefix: x1']],
   ])('%s', async (_what, lines) => {
     const { gateway, upstream } = shared
     const head = ['POST /v1/table/t/drop HTTP/1.1', 'host: g', `x-api-key: ${gateway.key('dev')}`, ...lines]

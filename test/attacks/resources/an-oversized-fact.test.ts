@@ -24,8 +24,5 @@ it.each<[label: string, target: string, body: object, says: string]>([
     '65 names; expected at most 64',
   ],
 ])('rejects an oversized fact in the form of %s', async (_label, target, body, says) => {
-  await attacked.expectRefused(
-    { as: 'owner', target, body },
-    { kind: 'InvalidInput', says: new RegExp(says) },
-  )
+  await attacked.expectInvalid({ as: 'owner', target, body }, new RegExp(says))
 })

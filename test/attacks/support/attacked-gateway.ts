@@ -27,6 +27,10 @@ export interface AttackedGateway extends GatewayAndUpstream {
   send(attack: Attack): Promise<TestResponse | undefined>
   /** Expects the error, and no request at the upstream. */
   expectRefused(attack: Attack, expected: ExpectedError): Promise<void>
+  /** As `expectRefused`, with a request that is invalid, whoever sends it. */
+  expectInvalid(attack: Attack, says: ExpectedError['says']): Promise<void>
+  /** As `expectRefused`, with a caller that has no permission. */
+  expectDenied(attack: Attack, says: ExpectedError['says']): Promise<void>
   /** Expects success, and exactly one request at the upstream, which is returned. */
   expectForwarded(attack: Attack): Promise<ReceivedRequest>
 }
@@ -76,6 +80,12 @@ export function attackedGateway(
   })
   const send: AttackedGateway['send'] = (attack) =>
     sendWritten(shared.gateway.url, write(attack, shared.gateway))
+  const expectRefused: AttackedGateway['expectRefused'] = async (attack, expected) => {
+    expectError(await send(attack), expected)
+    // Another request shows that nothing is still in progress, and that the gateway works.
+    expect(await shared.gateway.post('/v1/table/well/exists')).toMatchObject({ status: 200 })
+    expect(shared.upstream.requests.splice(0)).toMatchObject([{ target: '/v1/table/well/exists' }])
+  }
   return {
     get gateway() {
       return shared.gateway
@@ -84,12 +94,9 @@ export function attackedGateway(
       return shared.upstream
     },
     send,
-    async expectRefused(attack, expected) {
-      expectError(await send(attack), expected)
-      // Another request shows that nothing is still in progress, and that the gateway works.
-      expect(await shared.gateway.post('/v1/table/well/exists')).toMatchObject({ status: 200 })
-      expect(shared.upstream.requests.splice(0)).toMatchObject([{ target: '/v1/table/well/exists' }])
-    },
+    expectRefused,
+    expectInvalid: (attack, says) => expectRefused(attack, { kind: 'InvalidInput', says }),
+    expectDenied: (attack, says) => expectRefused(attack, { kind: 'PermissionDenied', says }),
     async expectForwarded(attack) {
       expect(await send(attack)).toMatchObject({ status: 200 })
       const [arrival, ...others] = shared.upstream.requests.splice(0)

@@ -8,20 +8,14 @@ const attacked = attackedGateway()
 const vended = { aws_access_key_id: 'A', aws_secret_access_key: 'S', aws_session_token: 'T' }
 
 it.each(['describe', 'declare', 'create-empty'])('%s with vend_credentials is denied', async (operation) => {
-  await attacked.expectRefused(
+  await attacked.expectDenied(
     { target: `/v1/table/sandbox$orders/${operation}`, body: { vend_credentials: true } },
-    {
-      kind: 'PermissionDenied',
-      says: /not allowed VendCredentials \(vend_credentials\) on "sandbox\$orders"/,
-    },
+    /not allowed VendCredentials \(vend_credentials\) on "sandbox\$orders"/,
   )
 })
 
 it.each([['true'], [1], [{}], [['true']]])('rejects vend_credentials %j', async (value) => {
-  await attacked.expectRefused(
-    { as: 'owner', body: { vend_credentials: value } },
-    { kind: 'InvalidInput', says: 'expected true or false' },
-  )
+  await attacked.expectInvalid({ as: 'owner', body: { vend_credentials: value } }, 'expected true or false')
 })
 
 it.each([
