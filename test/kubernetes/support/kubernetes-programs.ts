@@ -1,18 +1,16 @@
 import { execFile, execFileSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
-import { mkdir, rename, rm } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { copyFile, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
 export type KubernetesProgram = 'kube-apiserver' | 'kube-controller-manager' | 'kube-scheduler'
 
+const run = promisify(execFile)
 const names: readonly KubernetesProgram[] = ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler']
-const module = fileURLToPath(new URL('module', import.meta.url))
-const moduleText = readFileSync(join(module, 'go.mod'), 'utf8')
-const [, version = ''] = /^require k8s\.io\/kubernetes v(\S+)$/m.exec(moduleText) ?? []
-const [, goVersion = ''] = /^go (\d+\.\d+)/m.exec(moduleText) ?? []
+const version = '1.36.3'
+const goVersion = '1.26'
 
 /** Outside of the repository, so that all its copies share the programs. */
 const cacheFolder =
@@ -52,15 +50,35 @@ export async function buildPrograms(): Promise<void> {
     const component = 'k8s.io/component-base/version'
     const numbers = { gitVersion: `v${version}`, gitMajor: major, gitMinor: minor }
     const flags = Object.entries(numbers).map(([name, value]) => `-X ${component}.${name}=${value}`)
-    const words = ['build', '-mod=readonly', `-ldflags=-s -w ${flags.join(' ')}`, '-o', `${incomplete}/`]
+    const words = ['build', '-mod=mod', `-ldflags=-s -w ${flags.join(' ')}`, '-o', `${incomplete}/`]
     const packages = names.map((name) => `k8s.io/kubernetes/cmd/${name}`)
     const env = { ...process.env, GOTOOLCHAIN: 'local', CGO_ENABLED: '0' }
-    await promisify(execFile)('go', [...words, ...packages], { cwd: module, env })
+    const cwd = join(incomplete, 'module')
+    await writeModule(cwd)
+    await run('go', [...words, ...packages], { cwd, env })
+    await rm(cwd, { recursive: true })
     await rm(folder, { recursive: true, force: true })
     await rename(incomplete, folder)
   } finally {
     await rm(incomplete, { recursive: true, force: true })
   }
+}
+
+/**
+ * Writes a module that has Kubernetes' own versions of its dependencies. Go checks it, and what its `go.sum` does not
+ * name, by the checksum database.
+ */
+async function writeModule(target: string): Promise<void> {
+  await mkdir(target)
+  const words = ['mod', 'download', '-json', `k8s.io/kubernetes@v${version}`]
+  const { Dir } = JSON.parse((await run('go', words, { cwd: target })).stdout) as { readonly Dir: string }
+  const text = await readFile(join(Dir, 'go.mod'), 'utf8')
+  // Its parts are published as modules of their own: v0.36.3 for 1.36.3.
+  const published = text
+    .replace('module k8s.io/kubernetes', `module programs\n\nrequire k8s.io/kubernetes v${version}`)
+    .replaceAll(/=> \.\/staging\/src\/(\S+)/g, `=> $1 v0${version.slice(1)}`)
+  await writeFile(join(target, 'go.mod'), published)
+  await copyFile(join(Dir, 'go.sum'), join(target, 'go.sum'))
 }
 
 function isOnPath(program: string): boolean {
