@@ -9,7 +9,7 @@ import type { DownstreamBody } from '../downstream.ts'
 export interface ReadableRequest extends Matched {
   /** Counts bytes of the body against byte quotas; undefined if no quota counts them. */
   readonly countReceived: ((bytes: number) => void) | undefined
-  /** Reserves memory for bytes of the body. Throws Overloaded (503). */
+  /** Reserves memory for bytes of the body, or of the response. Throws Overloaded (503). */
   readonly reserveMemory: (bytes: number) => void
   /** Slices of the principal. Rejects with ClientDisconnected once the response is closed. */
   readonly runInSlices: RunInSlices

@@ -118,11 +118,11 @@ export function toUnknownOutcome<Failure>(
 /**
  * A request of which nothing was sent changes nothing. Neither does a JSON body that was aborted by a check: the last byte
  * of the JSON is sent after all checks. An Arrow stream marks its own end, so a catalog may have accepted it as complete
- * before the request was.
+ * before the request was. A response that has begun may say that the change is done.
  */
 function isUnchanged(error: unknown, { route }: SentChange): boolean {
   if (!(error instanceof AttemptFailed) || error.progress === 'unsent') return true
-  return error.cause instanceof CatalogError && route.operation.body !== 'arrow'
+  return error.progress === 'sent' && error.cause instanceof CatalogError && route.operation.body !== 'arrow'
 }
 
 function elapsedMs(startedAt: number): number {

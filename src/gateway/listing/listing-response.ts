@@ -30,6 +30,7 @@ interface PermittedListing extends Authenticated {
   /** Those of the route and of the body. */
   readonly parameters: RouteMatch['parameters']
   readonly runInSlices: RunInSlices
+  readonly reserveMemory: (bytes: number) => void
 }
 
 interface ListingOptions {
@@ -46,7 +47,7 @@ const maxPageSize = 10_000
 /**
  * Serves a listing itself: the names that the caller may see, merged from all upstreams that have a part in it. A listing
  * of all tables lacks those of upstreams that fail, and says so in a header. Throws CatalogError (400 for a page token,
- * 502, 503, 504, or the error of an upstream) or ClientDisconnected.
+ * 502, 503, 504, or the error of an upstream), Overloaded or ClientDisconnected.
  */
 export async function createListingResponse(
   request: PermittedListing,
@@ -95,12 +96,14 @@ export async function createListingResponse(
   })
   for (const [upstream, error] of page.failures)
     listingObserver.upstreamMissing(upstream, error, head.requestId)
-  const body = {
+  const members = {
     [getListedMember(route.operation)]: page.ids.map((id) =>
       isOfAll ? formatIdentifier(id, route.delimiter) : (id.at(-1) ?? ''),
     ),
     ...(page.position && { page_token: pageTokens.seal(page.position, scope) }),
   }
+  const body = Buffer.from(JSON.stringify(members))
+  request.reserveMemory(body.length)
   return {
     status: 200,
     headers: [
@@ -109,7 +112,7 @@ export async function createListingResponse(
       ...createIncompleteHeader(page.failures, listVisibleNamespaces, route.delimiter),
       ...gatewayHeaders({ ...head, policyRevision: policies.revision }),
     ],
-    body: Buffer.from(JSON.stringify(body)),
+    body,
   }
 }
 

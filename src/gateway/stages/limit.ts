@@ -20,7 +20,7 @@ export interface LimitOptions {
   /** Active requests of all principals: at most as many as there may be connections. */
   readonly activeRequests: FairCapacity
   readonly shedding: LoadShedder
-  /** For the JSON bodies of all requests. */
+  /** For the JSON bodies of all requests and responses. */
   readonly bodyMemory: FairCapacity
 }
 

@@ -61,6 +61,7 @@ export async function send(
     pool: payload.form === 'stream' ? 'bulk' : getPoolName(route.operation),
     holder: getPrincipalKey(request.principal),
     buffersResponse: !isRead || edit !== undefined,
+    reserveMemory: request.reserveMemory,
     createFilter: responseColumns && (() => new RestrictedRows(responseColumns)),
     responseHeaders: route.operation.responseHeaders,
   } as const

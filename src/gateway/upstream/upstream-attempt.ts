@@ -48,6 +48,8 @@ export interface UpstreamCallOptions {
   readonly responseHeaders: readonly string[]
   /** Whether a successful response is buffered, so that the gateway can read it first. Errors always are. */
   readonly buffersResponse: boolean
+  /** Reserves memory for bytes of a buffered response. Throws Overloaded (503). */
+  readonly reserveMemory?: (bytes: number) => void
   /** Rejects if the request is not allowed any more. */
   readonly checkDecision?: (when: 'end') => Promise<void> | undefined
   /** Creates the filter of a successful response that is streamed; undefined if it is sent as it comes. */
@@ -194,25 +196,23 @@ class ResponseRelay implements ResponseHandler {
       this.#forward(chunk, release)
       return
     }
-    if (!this.#buffer(release === undefined ? chunk : Buffer.from(chunk))) this.#abort(this.#createTooLarge())
+    try {
+      this.#buffer(this.#buffered, release === undefined ? chunk : Buffer.from(chunk))
+    } catch (error) {
+      this.#abort(toError(error))
+    }
     release?.()
   }
 
   onResponseEnd(last: Buffer | undefined): void {
-    if (this.#buffered !== undefined && last !== undefined && !this.#buffer(Buffer.from(last))) {
-      this.onResponseError(this.#createTooLarge())
+    const bytes = Buffer.from(last ?? [])
+    try {
+      if (this.#buffered !== undefined) this.#buffer(this.#buffered, bytes)
+      if (this.#filter !== undefined)
+        this.#forwardFiltered([...this.#filter.push(bytes), ...this.#filter.end()], undefined)
+    } catch (error) {
+      this.onResponseError(toError(error))
       return
-    }
-    if (this.#filter !== undefined) {
-      try {
-        this.#forwardFiltered(
-          [...this.#filter.push(Buffer.from(last ?? [])), ...this.#filter.end()],
-          undefined,
-        )
-      } catch (error) {
-        this.onResponseError(toError(error))
-        return
-      }
     }
     this.#detach()
     if (this.#buffered !== undefined) this.#resolveResponse()
@@ -231,16 +231,14 @@ class ResponseRelay implements ResponseHandler {
     if (this.#options.response.hasHead) this.#options.response.destroy()
   }
 
-  /** Returns whether the chunk fits. */
-  #buffer(chunk: Buffer): boolean {
+  /** Throws ResponseTooLarge, or Overloaded if the caller may not hold more. Of an error, little is sent. */
+  #buffer(buffered: JoinedChunks, chunk: Buffer): void {
+    const isSuccessful = isSuccess(this.#status)
     this.#bufferedBytes += chunk.length
-    const isHeld = this.#bufferedBytes <= (isSuccess(this.#status) ? maxBufferedBytes : maxErrorBytes)
-    if (isHeld) this.#buffered?.add(chunk)
-    return isHeld
-  }
-
-  #createTooLarge(): ResponseTooLarge {
-    return new ResponseTooLarge(`response larger than ${this.#bufferedBytes} bytes`)
+    if (this.#bufferedBytes > (isSuccessful ? maxBufferedBytes : maxErrorBytes))
+      throw new ResponseTooLarge(`response larger than ${this.#bufferedBytes} bytes`)
+    if (isSuccessful) this.#options.reserveMemory?.(chunk.length)
+    buffered.add(chunk)
   }
 
   #endResponse(last: Buffer | undefined): void {

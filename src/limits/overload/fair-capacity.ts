@@ -60,11 +60,11 @@ export class Overloaded extends CatalogError {
   }
 }
 
-/** Bytes per body that need no reservation; almost all bodies are smaller. */
+/** Bytes per request that need no reservation; almost all bodies are smaller. */
 const unreservedBytes = 16 * 1024
 
 /**
- * Reserves memory for a body that is buffered until its request ends. Call the result with the bytes of each chunk before it
+ * Reserves memory for the bodies of a request and its response that are buffered until it ends. Call the result with the bytes of each chunk before it
  * is buffered: it takes memory in powers of two, passes its release to `registerRelease`, and throws Overloaded (503) if the
  * holder may not hold more.
  */
@@ -80,7 +80,9 @@ export function createReservation(
     while (buffered > reserved) {
       const increment = reserved
       if (!memory.take(holder, increment))
-        throw new Overloaded('the JSON bodies of this caller hold its share of the memory for bodies')
+        throw new Overloaded(
+          'the JSON of this caller, sent and not yet read, holds its share of the memory for bodies',
+        )
       registerRelease(() => memory.release(holder, increment))
       reserved += increment
     }

@@ -155,8 +155,8 @@ export function createMetrics(version: string, { namespaces }: MetricsSettings =
         'Unix time at which the next principal loses its last API key; absent if there is none.',
       shared_limits_connected:
         'Whether limits are shared with other gateways (1) or the connection is lost (0); absent if limits are not shared.',
-      json_memory_bytes: 'Memory reserved for JSON request bodies.',
-      max_json_memory_bytes: 'Limit of the memory for JSON request bodies.',
+      json_memory_bytes: 'Memory reserved for JSON of requests and responses.',
+      max_json_memory_bytes: 'Limit of the memory for JSON of requests and responses.',
       files_outdated:
         'Settings whose files could not be read at their last change; the last good value stays in use.',
     }),

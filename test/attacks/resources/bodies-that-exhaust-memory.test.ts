@@ -1,11 +1,12 @@
 import { expect, it } from 'vitest'
 import { countRefusals } from '../../gateway/support/count-refusals.ts'
 import { expectError } from '../../gateway/support/expect-error.ts'
-import { allowEverythingForTwo, type TestedGateway } from '../../gateway/support/open-gateway.ts'
+import { allowEverythingForTwo } from '../../gateway/support/open-gateway.ts'
 import { openRawConnection } from '../../gateway/support/raw-connection.ts'
 import { rawRequest } from '../../gateway/support/raw-request.ts'
 import { startGatewayAndUpstream } from '../../gateway/support/running-gateway.ts'
 import { eventually } from '../../support/eventually.ts'
+import { readReservedMemory } from './reserved-memory.ts'
 
 // JSON bodies are buffered until they are checked. Many connections that send all but the last byte of a large body
 // must not exhaust the memory of the process, or the share of others.
@@ -21,11 +22,6 @@ async function pair() {
   return gateway
 }
 
-async function reserved(gateway: TestedGateway): Promise<number> {
-  const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
-  return Number(/^catalog_gateway_json_memory_bytes (.+)$/m.exec(metrics)?.[1])
-}
-
 it.each([
   ['a length', `content-length: ${mebibyte}`, `{"predicate":"${'x'.repeat(700_000)}`],
   ['chunks', 'transfer-encoding: chunked', `f0000\r\n{"predicate":"${'x'.repeat(0xf0000 - 14)}\r\n`],
@@ -39,12 +35,12 @@ it.each([
   })
   // Four bodies of one mebibyte fill half of the memory limit.
   await eventually(async () => expect(await countRefusals(gateway, 'overloaded')).toBe(6))
-  expect(await reserved(gateway)).toBeLessThanOrEqual(4 * mebibyte)
+  expect(await readReservedMemory(gateway)).toBeLessThanOrEqual(4 * mebibyte)
   const large = { predicate: `name = '${'x'.repeat(900_000)}'`, updates: [] }
   expect(await gateway.post(update, { body: large })).toMatchObject({ status: 200 })
   const refused = await gateway.post(update, { as: 'mallory', body: large })
   expectError(refused, { kind: 'ServiceUnavailable', says: 'its share of the memory for bodies' })
   expect(await gateway.post(update, { as: 'mallory', body: { updates: [] } })).toMatchObject({ status: 200 })
   for (const { socket } of attackers) socket.destroy()
-  await eventually(async () => expect(await reserved(gateway)).toBe(0))
+  await eventually(async () => expect(await readReservedMemory(gateway)).toBe(0))
 })
