@@ -32,7 +32,7 @@ it.each([8, 9, 10, 11])(
   },
 )
 
-// Every name in every operation is in gateway/facts/misplaced-facts.test.ts.
+// Every name in every operation is in gateway/body/members-of-every-operation.test.ts.
 it.each(['ID', 'id\0x', 'id\u200b', 'ıd', 'Vend_Credentials', 'vend_credentialſ'])(
   'rejects the key %j, which readers that ignore case or truncate at NUL take for another',
   async (key) => {

@@ -3,7 +3,7 @@ import { attackedGateway } from '../support/attacked-gateway.ts'
 import { createAllowPolicy, createChangePolicy } from '../support/policy-templates.ts'
 
 // A member, parameter or header counted as a fact, although its operation does not have it there. Every operation with every
-// name in every place is in gateway/facts/misplaced-facts.test.ts.
+// name in every place is in catalog-api/facts-table.test.ts.
 const attacked = attackedGateway({
   users: ['ci'],
   policies: [
@@ -40,6 +40,12 @@ it.each<[attack: string, target: string, body: object, says: string, lines?: str
     { predicate: 'true' },
     'does not accept header ".*"; omit it',
     [properties],
+  ],
+  [
+    'a fact of another operation in an explained query',
+    '/v1/table/open$t/explain_plan',
+    { query: { k: 1, mode: 'append' } },
+    'does not accept member "query.mode" of the body; omit it',
   ],
 ])('%s is refused', async (_attack, target, body, says, lines = []) => {
   await attacked.expectInvalid({ as: 'ci', target, body, lines }, says)
