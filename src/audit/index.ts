@@ -14,6 +14,7 @@ export {
   getRequestRecord,
   passThroughOperation,
   type RecordFilter,
+  type RequestKind,
   type SelectedRecord,
   type Selection,
   selectRecords,

@@ -3,23 +3,32 @@ import { listSegments, skipSegmentsBefore, type LogSegment } from '../storage/lo
 import { memoize, withoutReserve } from '../../lib/index.ts'
 import { LRUCache } from 'lru-cache'
 import { getIntentKey, getRecordKey } from '../records/hash-chain.ts'
-import { permissionGroups } from '../../catalog-api/index.ts'
+import { type Effect, permissionGroups } from '../../catalog-api/index.ts'
 import type { AuditedPrincipal, AuditRecord, ObjectId } from '../records/audit-record.ts'
 import { qualifiedRuleName, type RuleReference } from '../../policy/index.ts'
+
+/** A request of a record: changed something, or may have; read; or was refused, by policies or for its credential. */
+export type RequestKind = keyof typeof recordsOfKind
+
+const recordsOfKind = {
+  change: ['intent', 'outcome', 'resolved', 'passThrough'],
+  read: ['intent', 'outcome', 'resolved'],
+  refusal: ['refusal'],
+} as const satisfies Record<string, readonly AuditRecord['kind'][]>
 
 /** Criteria for records; an absent criterion matches all. */
 export interface RecordFilter {
   /** Request id: `instance` of an error, and the header `x-request-id`. */
   readonly request?: string
-  readonly table?: ObjectId
+  /** A table or namespace; includes what is beneath it. */
+  readonly object?: ObjectId
   /** Includes outcomes of its changes, its refused requests, and changes of keys by or for it. */
   readonly principal?: string
   /** An operation, or a group of operations such as `write`. */
   readonly operation?: string
   /** Id of the rule that allowed or denied the request, alone or as `policy/rule`. */
   readonly rule?: string
-  /** Only refused requests: denials and rejected credentials. */
-  readonly denied?: boolean
+  readonly kinds?: readonly RequestKind[]
   /** Inclusive start of the time range of the records; `until` is exclusive. */
   readonly since?: Date
   readonly until?: Date
@@ -39,7 +48,7 @@ export interface SelectedRecord {
 /**
  * Selects from a log, oldest first. An outcome has the operation, principal and rule of its intent.
  * Segments that end before the time range are not read, nor older ones than the newest records of `last`, nor records
- * without the text of the request or table. `onProblem` is called for every line that is not a record of the log.
+ * without the text of the request or object. `onProblem` is called for every line that is not a record of the log.
  */
 export async function* selectRecords(
   folder: string,
@@ -49,6 +58,7 @@ export async function* selectRecords(
   const all = await listSegments(folder)
   const segments = skipSegmentsBefore(all, filter.since)
   const intents = createIntentFinder(folder, all)
+  const isWanted = createLineFilter(filter)
   yield* last === undefined ? selectFrom(segments) : await selectLast(last)
 
   async function selectLast(count: number): Promise<readonly SelectedRecord[]> {
@@ -62,7 +72,7 @@ export async function* selectRecords(
 
   async function* selectFrom(some: readonly LogSegment[]): AsyncGenerator<SelectedRecord, void> {
     for (const segment of some) {
-      for await (const record of readSegment(folder, segment, onProblem, { text: findCommonText(filter) })) {
+      for await (const record of readSegment(folder, segment, onProblem, { isWanted })) {
         const intent = intents.track(record)
         if (!matchesRecord(record, filter)) continue
         const selected = { record, intent: intent ?? (await intents.find(record)) }
@@ -90,6 +100,7 @@ interface RequestRecord {
   readonly id?: ObjectId | undefined
   readonly principal?: AuditedPrincipal | undefined
   readonly rule?: RuleReference | undefined
+  readonly effect?: Effect | undefined
 }
 
 export function getRequestRecord({ record, intent }: SelectedRecord): RequestRecord | undefined {
@@ -100,28 +111,34 @@ export function getRequestRecord({ record, intent }: SelectedRecord): RequestRec
 /** Stands for the operation in records of pass-through routes. */
 export const passThroughOperation = 'PassThrough'
 
-/** JSON that each selected record contains, as records are written with `JSON.stringify`; undefined if there is none. */
-function findCommonText({ request, table }: RecordFilter): string | undefined {
-  const value = request ?? table
-  return value && JSON.stringify(value)
+/** Finds the lines that may be of selected records, which are written with `JSON.stringify`. */
+function createLineFilter({ request, object }: RecordFilter): (line: Buffer) => boolean {
+  if (request !== undefined) return (line) => line.includes(JSON.stringify(request))
+  const text = JSON.stringify(object ?? []).slice(1, -1)
+  // An outcome of a change that concerns no table names no object.
+  return (line) => line.includes(text) || !line.includes('"tables":')
 }
 
-function matchesRecord(record: AuditRecord, { request, table, denied, since, until }: RecordFilter): boolean {
+function matchesRecord(record: AuditRecord, { request, kinds, since, until }: RecordFilter): boolean {
   const time = Date.parse(record.time)
   return (
     (since === undefined || time >= since.getTime()) &&
     (until === undefined || time < until.getTime()) &&
     (request === undefined || ('request' in record && record.request === request)) &&
-    (!denied || record.kind === 'refusal') &&
-    (table === undefined || mentionsTable(record, table))
+    (kinds === undefined || kinds.some((kind) => recordsOfKind[kind].some((one) => one === record.kind)))
   )
 }
 
 /** The criteria that concern the request, which an outcome has from its intent. */
 function matchesRequest(selected: SelectedRecord, filter: RecordFilter): boolean {
-  const { principal, operation, rule } = filter
+  const { principal, operation, rule, object, kinds } = filter
   const request = getRequestRecord(selected)
   return (
+    (object === undefined ||
+      listObjects(selected).some((id) => object.every((part, at) => id[at] === part))) &&
+    (kinds === undefined ||
+      request?.effect === undefined ||
+      kinds.includes(request.effect === 'read' ? 'read' : 'change')) &&
     (principal === undefined || listPrincipals(selected).includes(principal)) &&
     (operation === undefined || listOperations(operation).includes(request?.operation)) &&
     (rule === undefined ||
@@ -141,9 +158,9 @@ function listPrincipals(selected: SelectedRecord): readonly (string | undefined)
   return [getRequestRecord(selected)?.principal?.name]
 }
 
-function mentionsTable({ tables = [] }: AuditRecord, table: ObjectId): boolean {
-  const text = JSON.stringify(table)
-  return tables.some(({ id }) => JSON.stringify(id) === text)
+function listObjects(selected: SelectedRecord): readonly ObjectId[] {
+  const { id } = getRequestRecord(selected) ?? {}
+  return [...(selected.record.tables ?? []).map((table) => table.id), ...(id === undefined ? [] : [id])]
 }
 
 /** Retained intents. Only more concurrent changes than this would exceed it. */

@@ -56,15 +56,15 @@ export async function* readNewestRecords(
   }
 }
 
-/** Reads the records of one segment, like `readAuditLog`; with `text`, only lines that contain it are parsed. */
+/** Reads the records of one segment, like `readAuditLog`; only lines that are wanted are parsed. */
 export async function* readSegment(
   folder: string,
   segment: LogSegment,
   onProblem: ReportProblem,
-  { text = '', ...range }: LineRange & { readonly text?: string | undefined } = {},
+  { isWanted = () => true, ...range }: LineRange & { readonly isWanted?: (line: Buffer) => boolean } = {},
 ): AsyncGenerator<AuditRecord, void> {
   for await (const { bytes, number, end } of readOwnLines(folder, segment, onProblem, range)) {
-    if ((end === 'file' && segment.end === undefined) || !bytes.includes(text)) continue
+    if ((end === 'file' && segment.end === undefined) || !isWanted(bytes)) continue
     const record = parseRecord(bytes.toString('utf8'))
     if (record !== undefined) yield record
     else onProblem({ file: segment.file, line: number, what: notARecord })

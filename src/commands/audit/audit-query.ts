@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type { Command } from 'commander'
 import {
   listSegments,
+  type ObjectId,
   passThroughOperation,
   type RecordFilter,
   type SelectedRecord,
@@ -27,7 +28,9 @@ import { anySettings } from '../policy/policy-sources.ts'
 import { folderArgument } from './audit-verify.ts'
 import { createTableFormat, formatStory, type LocateRule, printable } from './format-records.ts'
 
-interface QueryOptions extends Selection {
+interface QueryOptions extends Omit<Selection, 'object' | 'kinds'> {
+  readonly table?: ObjectId
+  readonly denied?: boolean
   readonly policies: readonly string[]
   readonly config?: string
   readonly json?: boolean
@@ -43,7 +46,7 @@ export function queryCommand(io: Io): Command {
     )
     .option(
       '--table <id>',
-      'only records of this table, such as prod/sales/orders or prod$sales$orders',
+      'only records of this table, such as prod/sales/orders or prod$sales$orders, or of a namespace and what is beneath it',
       parseIdArgument,
     )
     .option('--principal <name>', 'only records of this principal')
@@ -89,10 +92,12 @@ export function queryCommand(io: Io): Command {
 
 async function query(
   folder: string | undefined,
-  { policies, config, json, ...selection }: QueryOptions,
+  { policies, config, json, table: object, denied, ...options }: QueryOptions,
   command: Command,
   io: Io,
 ): Promise<void> {
+  const kinds = denied ? (['refusal'] as const) : undefined
+  const selection = { ...options, ...(object && { object }), ...(kinds && { kinds }) }
   const isStory = selection.request !== undefined && !json
   if (policies.length > 0 && !isStory)
     return command.error('error: expected --policies with --request and without --json')
@@ -100,10 +105,10 @@ async function query(
   const settings = config === undefined ? undefined : await readConfig(config, io)
   const auditFolder = folder ?? settings?.audit.folder ?? ''
   const locate = isStory ? await openRuleLocator(policies, settings) : undefined
-  const table = createTableFormat()
+  const formatRow = createTableFormat()
   const format = (selected: SelectedRecord): readonly string[] => {
     if (isStory) return formatStory(selected, locate)
-    return json ? [JSON.stringify(selected.record)] : table(selected)
+    return json ? [JSON.stringify(selected.record)] : formatRow(selected)
   }
   const problems = new LogProblems(io)
   let selected = 0

@@ -97,7 +97,8 @@ function buildDevSettings(folder: string, options: DevOptions, catalog: BundledC
       apiKeys: { store: join(folder, devFiles.store), pepperFile: join(folder, devFiles.pepper) },
     },
     policies: { folder: resolve(options.policies) },
-    audit: { folder: join(folder, devFiles.audit) },
+    // `policy replay` and the playground decide recorded calls, for which they need reads and groups.
+    audit: { folder: join(folder, devFiles.audit), reads: true, redaction: { maxRecordedGroups: 20 } },
     dialects: ['lance'],
     outbound: { proxy: { noProxy: ['*'] } },
     unsafe: ['development-policies'],

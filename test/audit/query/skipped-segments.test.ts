@@ -5,6 +5,7 @@ import { afterEach, beforeAll, expect, it, vi } from 'vitest'
 import type { IntentReference } from '../../../src/audit/records/audit-record.ts'
 import { openAuditLog, type AuditLog } from '../../../src/audit/log/audit-log.ts'
 import {
+  type RequestKind,
   selectRecords,
   type SelectedRecord,
   type Selection,
@@ -73,6 +74,19 @@ async function writeStep({ log, open, lost }: Writer, step: number): Promise<voi
   }
   const id = ['production', tables[step % tables.length] ?? '']
   if (step % 7 === 0) log.recordRefusal({ ...aRefusal(`r${step}`), principal, id })
+  else if (step % 7 === 1)
+    open.push(
+      await log.recordIntent({
+        ...intent,
+        principal,
+        operation: 'CreateNamespace',
+        id: [intent.id[0] ?? '', 'lab'],
+      }),
+    )
+  else if (step % 7 === 2)
+    open.push(
+      await log.recordIntent({ ...intent, principal, operation: 'DescribeTable', effect: 'read', id }),
+    )
   else open.push(await log.recordIntent({ ...intent, principal, id }))
   const due =
     open.length <= 12 ? undefined : step % 4 === 0 ? open.shift() : step % 4 === 2 ? open.pop() : undefined
@@ -96,8 +110,17 @@ async function select(folder: string, selection: Selection): Promise<readonly Se
   return found
 }
 
-function mentionsTable({ tables = [] }: SelectedRecord['record'], table: readonly string[]): boolean {
-  return tables.some(({ id }) => JSON.stringify(id) === JSON.stringify(table))
+function isAbout({ record, intent }: SelectedRecord, object: readonly string[]): boolean {
+  const ids = [
+    ...(record.tables ?? []).map(({ id }) => id),
+    ...[intent ?? record].flatMap((request) => ('id' in request && request.id ? [request.id] : [])),
+  ]
+  return ids.some((id) => JSON.stringify(id.slice(0, object.length)) === JSON.stringify(object))
+}
+
+function kindOf({ record, intent }: SelectedRecord): string {
+  const { kind, effect } = { effect: undefined, ...(intent ?? record) }
+  return kind === 'intent' ? (effect === 'read' ? 'read' : 'change') : kind
 }
 
 function principalOf({ record, intent }: SelectedRecord): string | undefined {
@@ -107,15 +130,15 @@ function principalOf({ record, intent }: SelectedRecord): string | undefined {
 
 function isSelected(
   selected: SelectedRecord,
-  { request, principal, table, denied, since, until }: Selection,
+  { request, principal, object, kinds, since, until }: Selection,
 ): boolean {
   const time = Date.parse(selected.record.time)
   return (
     (since === undefined || time >= since.getTime()) &&
     (until === undefined || time < until.getTime()) &&
     (request === undefined || ('request' in selected.record && selected.record.request === request)) &&
-    (!denied || selected.record.kind === 'refusal') &&
-    (table === undefined || mentionsTable(selected.record, table)) &&
+    (kinds === undefined || kinds.some((kind) => kind === kindOf(selected))) &&
+    (object === undefined || isAbout(selected, object)) &&
     (principal === undefined || principalOf(selected) === principal)
   )
 }
@@ -130,8 +153,12 @@ const selection: fc.Arbitrary<Selection> = fc.record(
     last: fc.integer({ min: 1, max: 60 }),
     principal: fc.constantFrom('corp:ann', 'corp:bob', 'corp:nobody'),
     request: fc.integer({ min: 0, max: steps }).map((step) => `r${step}`),
-    table: fc.constantFrom(...[...tables, 'none'].map((name) => ['production', name])),
-    denied: fc.boolean(),
+    object: fc.constantFrom(
+      ['production'],
+      ['production', 'lab'],
+      ...[...tables, 'none'].map((name) => ['production', name]),
+    ),
+    kinds: fc.subarray<RequestKind>(['change', 'read', 'refusal'], { minLength: 1 }),
   },
   { requiredKeys: [] },
 )

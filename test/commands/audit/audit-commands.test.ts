@@ -57,6 +57,7 @@ it.each([
   ['by table', ['--table', orders], ['intent', 'outcome', 'refusal']],
   ['by table, as in a path', ['--table', 'production$orders'], ['intent', 'outcome', 'refusal']],
   ['by table, as in a record', ['--table', '["production","orders"]'], ['intent', 'outcome', 'refusal']],
+  ['by namespace', ['--table', 'production'], ['intent', 'outcome', 'intent', 'outcome', 'refusal']],
   ['by principal', ['--principal', 'corp:alice'], ['intent', 'outcome', 'refusal']],
   ['by operation', ['--operation', 'DropTable'], ['refusal']],
   ['by all of them', ['--operation', 'CreateTableVersion', '--table', orders], ['intent', 'outcome']],
