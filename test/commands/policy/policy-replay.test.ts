@@ -22,6 +22,8 @@ interface Report {
   readonly undecided: readonly { readonly count: number; readonly missing: readonly string[] }[]
 }
 
+const listMissing = ({ undecided }: Report) => undecided.map(({ missing }) => missing)
+
 it('replays the log of a gateway with other policies, without guessing unlogged facts', async () => {
   const dataFolder = await temporaryFolder()
   const dev = await startDev({ dataFolder })
@@ -72,15 +74,14 @@ it('replays the log of a gateway with other policies, without guessing unlogged 
   ])
   const [groups, other] = ['the groups of the caller', 'which other permissions it required']
   const listing = 'what the listing may show'
-  const missing = ({ undecided }: Report) => undecided.map((calls) => calls.missing)
-  expect(missing(report)).toEqual([[listing], [groups, other], [groups]])
+  expect(listMissing(report)).toEqual([[listing], [groups, other], [groups]])
   expect(report.calls).toBe(report.unchanged + 4)
   expect(report.unchanged).toBeGreaterThanOrEqual(2)
 
   const withKeys = await replay(withoutGroups, '--keys', join(dataFolder, 'keys.yaml'))
   // `dev` records groups.
   for (const decided of [withKeys, await replay(dev.auditFolder)]) {
-    expect(missing(decided)).toEqual([[listing], [other]])
+    expect(listMissing(decided)).toEqual([[listing], [other]])
     expect(decided.changed).toContainEqual(
       expect.objectContaining({
         operation: 'DropTable',
