@@ -3,6 +3,7 @@ import { backendSettingsSchema } from '../../src/backend/settings/backend-settin
 import { gatewaySettingsSchema } from '../../src/config/gateway-settings.ts'
 import { toSchemaNode, type SchemaNode } from '../../src/settings/schema-node.ts'
 import { settingUnits } from '../../src/settings/setting-units.ts'
+import { commonSettings } from './common-settings.ts'
 import { typeOf } from './setting-types.ts'
 
 interface ReferenceRow {
@@ -13,10 +14,8 @@ interface ReferenceRow {
   readonly meaning: string
 }
 
-const chapters = [
-  { title: 'The gateway: `catalog-gateway serve --config FILE`', schema: gatewaySettingsSchema },
-  { title: 'The bundled catalog: `catalog-gateway backend --config FILE`', schema: backendSettingsSchema },
-]
+const gateway = { command: '`catalog-gateway serve --config FILE`', schema: gatewaySettingsSchema }
+const catalog = { command: '`catalog-gateway backend --config FILE`', schema: backendSettingsSchema }
 
 /** Such as "\`...Ms: 30s\`". */
 function describeUnits(): string {
@@ -40,32 +39,66 @@ type is text: \`CATALOG_GATEWAY__DIALECTS='[lance]'\`. Members of lists (\`[]\` 
 `
 
 export function settingsReference(): string {
-  return [introduction, ...chapters.map(({ title, schema }) => chapterOf(title, toSchemaNode(schema)))].join(
-    '\n',
-  )
+  const described = new Map<string, string>()
+  const chapters = [
+    chapterOf(`The gateway, what is set first: ${gateway.command}`, gateway.schema, isCommon, described),
+    chapterOf('The gateway, all else', gateway.schema, (row) => !isCommon(row), described),
+    chapterOf(`The bundled catalog: ${catalog.command}`, catalog.schema, () => true, described),
+  ]
+  return [introduction, ...chapters].join('\n')
 }
 
 /** Lists settings of all commands without a description. */
 export function settingsWithoutMeaning(): readonly string[] {
-  return chapters
+  return [gateway, catalog]
     .flatMap(({ schema }) => rowsBelow(toSchemaNode(schema), ''))
     .filter(({ meaning }) => meaning === '')
     .map(({ key }) => key)
 }
 
-function chapterOf(title: string, schema: SchemaNode): string {
-  const sections = Object.entries(schema.properties ?? {}).map(([name, node]) =>
-    listOf(name, rowsOf(node, { key: name, parent: schema })),
-  )
-  return [`## ${title}\n`, ...sections].join('\n')
+/** Lists common settings that no command has. */
+export function unknownCommonSettings(): readonly string[] {
+  const known = new Set(rowsBelow(toSchemaNode(gateway.schema), '').map(({ key }) => key))
+  return [...commonSettings].filter((key) => !known.has(key))
 }
 
-function listOf(section: string, rows: readonly ReferenceRow[]): string {
+function chapterOf(
+  title: string,
+  settings: Parameters<typeof toSchemaNode>[0],
+  isPart: (row: ReferenceRow) => boolean,
+  described: Map<string, string>,
+): string {
+  const schema = toSchemaNode(settings)
+  const sections = Object.entries(schema.properties ?? {}).map(([name, node]) =>
+    listOf(name, rowsOf(node, { key: name, parent: schema }).filter(isPart), described),
+  )
+  return [`## ${title}\n`, ...sections.filter((section) => section !== undefined)].join('\n')
+}
+
+/** A setting that has the description of an earlier one refers to it; `described` has those by their texts. */
+function listOf(
+  section: string,
+  rows: readonly ReferenceRow[],
+  described: Map<string, string>,
+): string | undefined {
+  if (rows.length === 0) return undefined
   const lines = rows.map(({ key, type, fallback, meaning }) => {
     const form = [type, fallback].filter(Boolean).join(', ')
-    return `- \`${key}\` (${form}): ${meaning.replaceAll('<', '&lt;')}`
+    const text = ` (${form}): ${meaning.replaceAll('<', '&lt;')}`
+    const earlier = text.length < 60 ? undefined : described.get(text)
+    if (earlier === undefined) described.set(text, key)
+    return `- \`${key}\`${referTo(earlier, key) ?? text}`
   })
   return [`### ${section}\n`, ...lines, ''].join('\n')
+}
+
+function referTo(earlier: string | undefined, key: string): string | undefined {
+  if (earlier === undefined) return undefined
+  return earlier === key ? ': as that of the gateway.' : `: as \`${earlier}\`.`
+}
+
+function isCommon({ key }: ReferenceRow): boolean {
+  return commonSettings.has(key)
 }
 
 interface Location {
