@@ -30,7 +30,7 @@ it('the generated client works unmodified, with its default models', async ({ sk
   await expectSuccess(client, 'CatalogScenario')
   const changes = await auditedChanges(dev.auditFolder)
   const found = changes.map(({ intent, outcome }) => `${intent.operation} ${outcome?.result}`)
-  for (const operation of ['CreateTable', 'InsertIntoTable', 'UpdateTable', 'BatchCommitTables']) {
+  for (const operation of ['CreateTable', 'InsertIntoTable', 'MergeInsertIntoTable', 'BatchCommitTables']) {
     expect(found).toContain(`${operation} committed`)
   }
 })
