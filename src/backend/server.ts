@@ -1,5 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import fastify, { type FastifyInstance } from 'fastify'
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import { destination, pino, type Logger } from 'pino'
 import {
   acceptRequestId,
@@ -12,14 +11,30 @@ import {
   respondToUnparsed,
   toUnparsedRequestError,
 } from 'catalog-gateway/catalog-api'
+import {
+  createEntityTag,
+  createFileFollower,
+  createReloadLog,
+  formatAuthority,
+  listenOn,
+  listsEntityTag,
+} from 'catalog-gateway/lib'
+import { openOutbound } from 'catalog-gateway/outbound'
 import { openAccessTokens, type AccessTokens, createAccessTokenCheck } from './http/access-tokens.ts'
-import { sendResponse, toCatalogError, sendError } from './http/send-response.ts'
-import { openCatalog, type Catalog } from './open-catalog.ts'
-import type { BackendSettings } from './settings/backend-settings.ts'
 import { selectClientDialect } from './http/client-dialect.ts'
 import { executeOperation } from './http/execute-operation.ts'
-import { createEntityTag, createFileFollower, createReloadLog, listsEntityTag } from 'catalog-gateway/lib'
-import { openOutbound } from 'catalog-gateway/outbound'
+import { MemoryBudget } from './http/request-body.ts'
+import {
+  type Reply,
+  sendReply,
+  toCatalogError,
+  toErrorReply,
+  toJsonReply,
+  toReply,
+} from './http/send-response.ts'
+import { createMetrics, type Metrics } from './metrics.ts'
+import { openCatalog, type Catalog } from './open-catalog.ts'
+import type { BackendSettings } from './settings/backend-settings.ts'
 
 export interface Backend {
   /** `http://HOST:PORT` */
@@ -30,10 +45,17 @@ export interface Backend {
 
 /** Fits a route with 4096 bytes of id, percent-encoded, and a token. */
 const maxHeaderBytes = 32 * 1024
-/** Longer than clients keep idle connections, so that clients close first. */
-const keepAliveTimeoutMs = 75_000
-/** Ends the connection of a client that vanished while its operation runs. */
-const tcpProbeMs = 60_000
+const connectionOptions = {
+  maxHeaderSize: maxHeaderBytes,
+  headersTimeout: 60_000,
+  // Bodies have a timeout for each chunk.
+  requestTimeout: 0,
+  // Longer than clients keep idle connections, so that clients close first.
+  keepAliveTimeout: 75_000,
+  // Ends the connection of a client that vanished while its operation runs.
+  keepAlive: true,
+  keepAliveInitialDelay: 60_000,
+}
 const idleSweepIntervalMs = 50
 /** Limit for draining the body of a refused request. */
 const drainTimeoutMs = 10_000
@@ -45,95 +67,122 @@ export async function startBackend(settings: BackendSettings): Promise<Backend> 
   const log = pino({ level: settings.log.level, base: null }, destination(2))
   const files = createFileFollower(createReloadLog(log))
   const outbound = await openOutbound(settings.outbound, process.env, files.follow)
-  const catalog = await openCatalog(settings, log, outbound)
+  const metrics = createMetrics()
+  const catalog = await openCatalog(settings, log, outbound, metrics)
   const tokens = await openAccessTokens(settings, files.follow).catch(async (error: unknown) => {
     await catalog.close()
     throw error
   })
-  const server = createServer(catalog, settings.limits.maxJsonBytes, tokens, log)
+  const server = createServer(
+    connectionOptions,
+    createRequestListener(catalog, settings.limits, tokens, metrics, log),
+  )
+  server.on('clientError', (error, socket) =>
+    respondToUnparsed(socket, toUnparsedRequestError(error, maxHeaderBytes)),
+  )
   const close = async (): Promise<void> => {
     // A response that ends during shutdown would leave its connection open, and shutdown would wait for it.
-    const sweep = setInterval(() => server.server.closeIdleConnections(), idleSweepIntervalMs)
-    const deadline = setTimeout(() => server.server.closeAllConnections(), shutdownTimeoutMs)
-    await server.close()
+    const sweep = setInterval(() => server.closeIdleConnections(), idleSweepIntervalMs)
+    const deadline = setTimeout(() => server.closeAllConnections(), shutdownTimeoutMs)
+    await new Promise((resolve) => server.close(resolve))
     clearInterval(sweep)
     clearTimeout(deadline)
     files.close()
     await catalog.close()
   }
   try {
-    return { url: await server.listen(settings.listen), close }
+    const { host } = settings.listen
+    return { url: `http://${formatAuthority(host, await listenOn(server, settings.listen))}`, close }
   } catch (error) {
     await close()
     throw error
   }
 }
 
-/** Matches routes on the raw request target. Handles requests before fastify parses the body, whose format varies. */
-function createServer(
-  catalog: Catalog,
-  maxJsonBytes: number,
-  tokens: AccessTokens,
-  log: Logger,
-): FastifyInstance {
-  const document = getOpenApiDocument()
-  const documentTag = createEntityTag(document)
-  const checkAccess = createAccessTokenCheck(() => tokens.current)
-  const server = fastify({
-    keepAliveTimeout: keepAliveTimeoutMs,
-    http: { maxHeaderSize: maxHeaderBytes, keepAlive: true, keepAliveInitialDelay: tcpProbeMs },
-    return503OnClosing: false,
-    forceCloseConnections: 'idle',
-    // Bypasses fastify's router, which decodes and normalizes targets.
-    rewriteUrl: () => '/',
-    clientErrorHandler: (error, socket) =>
-      respondToUnparsed(socket, toUnparsedRequestError(error, maxHeaderBytes)),
-  })
+/** Answers at a path beside the catalog API, to anybody. */
+type Page = (request: IncomingMessage) => Promise<Reply>
 
-  server.addHook('onRequest', async (request, reply) => {
-    const requestId = acceptRequestId(request.headers[requestIdHeader])
-    const dialect = selectClientDialect(request.headers)
-    const signal = createAbortSignal(reply.raw)
-    /** A target beside the catalog API. */
-    const page = ['GET', 'HEAD'].includes(request.method) ? request.originalUrl : undefined
-    let operation: BuiltInOperation | undefined
-    reply.header(requestIdHeader, requestId).headers(dialect.responseHeaders)
-    try {
-      if (page === '/livez' && !catalog.isAlive())
+function createPages(catalog: Catalog, { registry }: Metrics): ReadonlyMap<string, Page> {
+  const document = getOpenApiDocument()
+  const documentHeaders = { 'cache-control': 'no-cache', etag: createEntityTag(document) }
+  return new Map<string, Page>([
+    [
+      '/livez',
+      async () => {
+        if (catalog.isAlive()) return toJsonReply({ status: 'ok' })
         throw new CatalogError('ServiceUnavailable', 'the engine is stalled; restart the catalog')
-      if (page === '/readyz') await catalog.checkReady()
-      if (page === '/livez' || page === '/readyz') return reply.send({ status: 'ok' })
-      if (page === openApiPath) {
-        reply.headers({ 'content-type': 'application/json', 'cache-control': 'no-cache', etag: documentTag })
-        const known = request.headers['if-none-match']
-        if (known !== undefined && listsEntityTag(known, documentTag)) return reply.code(304).send()
-        return reply.send(document)
-      }
-      checkAccess(request.headers.authorization)
-      const route = parseTarget(request.method, request.originalUrl)
-      operation = route.operation
-      log.debug({ requestId, operation: operation.name, id: route.id }, 'request received')
-      const result = await executeOperation(catalog, maxJsonBytes, request, route, dialect)
-      return sendResponse(reply, operation, result, (error) => {
-        if (!signal.aborted) log.error({ err: error, requestId }, 'response aborted')
-      })
-    } catch (error) {
-      const refusal = toCatalogError(error)
-      if (refusal.status >= 500 && !signal.aborted)
-        log.error({ err: refusal.cause, requestId }, refusal.message)
-      drain(request.raw)
-      return sendError(reply, dialect.writeError(operation?.name, refusal), requestId)
-    }
-  })
-  return server
+      },
+    ],
+    [
+      '/readyz',
+      async () => {
+        await catalog.checkReady()
+        return toJsonReply({ status: 'ok' })
+      },
+    ],
+    [
+      '/metrics',
+      async () => ({
+        status: 200,
+        headers: { 'content-type': registry.contentType },
+        body: await registry.metrics(),
+      }),
+    ],
+    [
+      openApiPath,
+      async ({ headers: { 'if-none-match': known } }) => {
+        const headers = { ...documentHeaders, 'content-type': 'application/json' }
+        const isKnown = known !== undefined && listsEntityTag(known, documentHeaders.etag)
+        return isKnown ? { status: 304, headers, body: '' } : { status: 200, headers, body: document }
+      },
+    ],
+  ])
 }
 
-function createAbortSignal(response: ServerResponse): AbortSignal {
-  const controller = new AbortController()
-  response.once('close', () => {
-    if (!response.writableFinished) controller.abort()
-  })
-  return controller.signal
+/** Serves the pages and, by the raw request target, the operations of the catalog API. */
+function createRequestListener(
+  catalog: Catalog,
+  limits: BackendSettings['limits'],
+  tokens: AccessTokens,
+  metrics: Metrics,
+  log: Logger,
+): RequestListener {
+  const pages = createPages(catalog, metrics)
+  const checkAccess = createAccessTokenCheck(() => tokens.current)
+  const memory = new MemoryBudget(limits.maxUploadMemoryBytes)
+  metrics.observeUploads(() => memory.reservedBytes)
+
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const { method = '', url = '', headers } = request
+    const requestId = acceptRequestId(headers[requestIdHeader])
+    const dialect = selectClientDialect(headers)
+    response.setHeaders(new Map(Object.entries({ [requestIdHeader]: requestId, ...dialect.responseHeaders })))
+    let operation: BuiltInOperation | undefined
+    let hasLeft = false
+    const endRequest = metrics.startRequest()
+    response.once('close', () => {
+      hasLeft = !response.writableFinished
+      endRequest(operation?.name ?? 'none', response.statusCode)
+    })
+    try {
+      const page = ['GET', 'HEAD'].includes(method) ? pages.get(url) : undefined
+      if (page !== undefined) return await sendReply(response, await page(request))
+      checkAccess(headers.authorization)
+      const route = parseTarget(method, url)
+      operation = route.operation
+      log.debug({ requestId, operation: operation.name, id: route.id }, 'request received')
+      const result = await executeOperation(catalog, { ...limits, memory }, request, route, dialect)
+      await sendReply(response, toReply(operation, result, headers.accept), (failure) =>
+        log.error({ err: failure, requestId }, 'response aborted'),
+      )
+    } catch (error) {
+      const refusal = toCatalogError(error)
+      if (refusal.status >= 500 && !hasLeft) log.error({ err: refusal.cause, requestId }, refusal.message)
+      drain(request)
+      await sendReply(response, toErrorReply(dialect.writeError(operation?.name, refusal), requestId))
+    }
+  }
+  return (request, response) => void serve(request, response)
 }
 
 /** The rest of a refused body is read, because many clients read the response only after sending. */

@@ -1,4 +1,4 @@
-import { unsupportedOperations } from '../../src/backend/unsupported-operations.ts'
+import { unsupportedOperations } from '../../src/backend/catalog/catalog-operations.ts'
 import type { Outcome } from './conformance.ts'
 
 const unsupported: readonly string[] = unsupportedOperations

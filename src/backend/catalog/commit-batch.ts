@@ -21,6 +21,7 @@ import { requireSameTable, requireTable } from './find-table.ts'
 import { deleteUnusedRetainedManifests, recordCommitted, reconcileVersions } from './reconcile.ts'
 import { deregisterInTransaction } from './register-table.ts'
 import { lockTables } from './table-locks.ts'
+import type { Operations } from './operations.ts'
 import { declareInTransaction } from './tables.ts'
 
 type Operation = Partial<RequestOf<'BatchCommitTables'>['operations'][number]>
@@ -35,49 +36,37 @@ interface BatchChange {
 
 type PreparedChange = (database: CatalogDatabase) => Promise<Result>
 
-/** Creates versions of several tables, all or none. The responses are in the order of the entries. */
-export async function batchCreateTableVersions(
-  context: CatalogContext,
-  { entries }: RequestOf<'BatchCreateTableVersions'>,
-): Promise<ResponseOf<'BatchCreateTableVersions'>> {
-  const operations = entries.map((entry) => ({ create_table_version: entry }))
-  const { results } = await batchCommitTables(context, { operations })
-  return { versions: results.flatMap(({ create_table_version: created }) => created?.version ?? []) }
-}
+export const batchOperations = {
+  /** Creates versions of several tables, all or none. The responses are in the order of the entries. */
+  async BatchCreateTableVersions(context, { request: { entries } }) {
+    const results = await commitBatch(
+      context,
+      entries.map((entry) => ({ create_table_version: entry })),
+    )
+    return { versions: results.flatMap(({ create_table_version: created }) => created?.version ?? []) }
+  },
+
+  /** Applies changes to several tables, all or none; the results are in the order of the changes. */
+  async BatchCommitTables(context, { request: { operations } }) {
+    return { results: await commitBatch(context, operations) }
+  },
+} satisfies Operations
 
 /**
- * Applies changes to several tables, all or none; the results are in the order of the changes. Every change applies to
- * the state before the batch: a batch cannot change a table that it declares or deregisters. Throws the errors of the
- * single changes; nothing is changed then.
- *
- * How all or none holds when the process ends at any moment:
- * 1. The locks of all tables are held to the end. Earlier commits are reconciled, and every check that can fail runs:
- * ids, order of the versions, staging manifests, versions to delete.
- * 2. The staging manifests get second names in `commits/`, from which only the catalog deletes, and are flushed. If the
- * process ends here, the next start removes those names and nothing has changed.
- * 3. One database transaction records every change: the commit point.
- * 4. The manifests get their final names, and those of deleted versions are removed. If the process ends here, the next
- * process that locks the data or reads the table completes this step (reconcile.ts).
- *
- * Step 4 cannot fail for lack of bytes or names. The bytes exist under names that the client that owns the staging
- * names does not know (step 2). The final names are free, because every writer that follows the protocol holds the lock
- * of the data, and taking it reconciles first. A client that writes around the catalog despite `managed_versioning` may
- * take a name in between; that file is never overwritten, and an error is logged.
+ * Every change applies to the state before the batch: a batch cannot change a table that it declares or deregisters.
+ * Throws the errors of the single changes; nothing is changed then. README.md says how all or none holds when the
+ * process ends at any moment.
  */
-export async function batchCommitTables(
-  context: CatalogContext,
-  { operations }: { readonly operations: readonly Operation[] },
-): Promise<ResponseOf<'BatchCommitTables'>> {
+async function commitBatch(context: CatalogContext, operations: readonly Operation[]): Promise<Result[]> {
   const changes = await locateTables(context, operations)
   const tables = new Map(changes.flatMap(({ table }) => (table ? [[table.objectId, table]] : [])))
   const distinctTables = [...tables.values()]
-  const results = await lockTables(context, distinctTables, async () => {
+  return await lockTables(context, distinctTables, async () => {
     return (
       (await findReplayedBatch(context, changes)) ??
       (await withPublishedVersions(context, changes, await commit(context, changes, distinctTables)))
     )
   })
-  return { results }
 }
 
 /** Throws NamespaceNotFound, TableNotFound (404), or InvalidInput (400) for changes that exclude each other. */

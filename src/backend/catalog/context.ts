@@ -1,42 +1,12 @@
 import { CatalogError, quoteForMessage } from 'catalog-gateway/catalog-api'
 import type { Logger } from 'pino'
-import type { AdvisoryLocks } from '../database/advisory-locks.ts'
 import type { TableEntry } from '../database/objects.ts'
 import type { CatalogDatabase } from '../database/schema.ts'
-import { KeyedLock } from '../engine/keyed-lock.ts'
 import type { Engine } from '../engine/lancedb-engine.ts'
 import type { ManifestStore } from '../engine/manifest/manifest-store.ts'
+import type { JobRunner } from './job-runner.ts'
+import type { Lock, Turns } from './locks.ts'
 import type { GetClientOptions, Storage } from '../storage/storage.ts'
-
-/** Excludes work with the same key, within this process and across replicas. */
-export interface Lock {
-  runExclusive<Result>(key: string, work: () => Promise<Result>): Promise<Result>
-  /** Runs `work` concurrently with other shared work, but not with exclusive work. */
-  runShared<Result>(key: string, work: () => Promise<Result>): Promise<Result>
-  /** Runs `work` exclusively if the lock is free; otherwise does nothing. */
-  runIfFree(key: string, work: () => Promise<void>): Promise<void>
-}
-
-/** Runs work with the same key concurrently in this process, but not with that of other replicas. */
-export type Turns = <Result>(key: string, work: () => Promise<Result>) => Promise<Result>
-
-/** Replicas take turns, so a stream of work in one of them does not starve the others. */
-export function openTurns(name: string, advisoryLocks: AdvisoryLocks | undefined): Turns {
-  if (advisoryLocks === undefined) return async (_key, work) => await work()
-  return async (key, work) => await advisoryLocks.run(`${name} ${key}`, 'exclusive', work)
-}
-
-/** All users of the same database share the lock; without advisory locks, only this process has it. */
-export function openLock(name: string, advisoryLocks: AdvisoryLocks | undefined): Lock {
-  const local = new KeyedLock()
-  if (advisoryLocks === undefined) return local
-  return {
-    runExclusive: (key, work) =>
-      local.runExclusive(key, () => advisoryLocks.run(`${name} ${key}`, 'exclusive', work)),
-    runShared: (key, work) => local.runShared(key, () => advisoryLocks.run(`${name} ${key}`, 'shared', work)),
-    runIfFree: (key, work) => local.runIfFree(key, () => advisoryLocks.runIfFree(`${name} ${key}`, work)),
-  }
-}
 
 export interface CatalogContext {
   readonly database: CatalogDatabase
@@ -67,6 +37,7 @@ export interface CatalogContext {
    * Taken before the data lock by what cannot bear such a version.
    */
   readonly jobLock: Lock
+  readonly jobs: JobRunner
   readonly log: Logger
   /** Closes the database after the active requests have ended. */
   readonly close: () => Promise<void>

@@ -18,37 +18,35 @@ import { removeTable } from '../database/removals.ts'
 import { tableLocation, type CatalogContext } from './context.ts'
 import { requireNamespace, alreadyExistsError, hasDataUnderLock } from './find-table.ts'
 import { recordCommitted } from './reconcile.ts'
+import type { Operations } from './operations.ts'
 import { deleteLeftovers } from './repair.ts'
 
 type Request = RequestOf<'CreateTable'>
 type Response = ResponseOf<'CreateTable'>
 
-/**
- * For an existing table, ExistOk returns its description and Overwrite adds a version that replaces all rows and, if
- * sent, the properties. Both add the data of a declared table (ExistOk keeps its properties); with Create, its name is
- * taken (409).
- */
-export async function createTable(
-  context: CatalogContext,
-  id: Identifier,
-  request: Request,
-  upload: Uint8Array,
-): Promise<Response> {
-  rejectLocation(request)
-  if (Object.keys(request.storage_options ?? {}).length > 0) {
-    throw new CatalogError('Unsupported', 'storage_options are not supported by this catalog')
-  }
-  return await context.nameLock.runExclusive(toPath(id), async () => {
-    const { table, isNew } = await reserveName(context, id, request)
-    if (isNew) return await createNew(context, id, table, upload)
-    return await context.dataLock.runExclusive(table.objectId, async () => {
-      const tableHasData = await hasDataUnderLock(context, table)
-      if (tableHasData && request.mode === 'ExistOk') return await describe(context, table)
-      const properties = request.mode === 'Overwrite' ? request.properties : undefined
-      return await writeData(context, table, tableHasData ? 'overwrite' : 'create', upload, properties)
+export const tableCreation = {
+  /**
+   * For an existing table, ExistOk returns its description and Overwrite adds a version that replaces all rows and, if
+   * sent, the properties. Both add the data of a declared table (ExistOk keeps its properties); with Create, its name is
+   * taken (409).
+   */
+  async CreateTable(context, { id, request, upload }) {
+    rejectLocation(request)
+    if (Object.keys(request.storage_options ?? {}).length > 0) {
+      throw new CatalogError('Unsupported', 'storage_options are not supported by this catalog')
+    }
+    return await context.nameLock.runExclusive(toPath(id), async () => {
+      const { table, isNew } = await reserveName(context, id, request)
+      if (isNew) return await createNew(context, id, table, upload)
+      return await context.dataLock.runExclusive(table.objectId, async () => {
+        const tableHasData = await hasDataUnderLock(context, table)
+        if (tableHasData && request.mode === 'ExistOk') return await describe(context, table)
+        const properties = request.mode === 'Overwrite' ? request.properties : undefined
+        return await writeData(context, table, tableHasData ? 'overwrite' : 'create', upload, properties)
+      })
     })
-  })
-}
+  },
+} satisfies Operations
 
 /** Throws InvalidInput (400) for a location, or one in the properties: clients cannot choose where data is stored. */
 export function rejectLocation(request: Pick<Request, 'location' | 'properties'>): void {

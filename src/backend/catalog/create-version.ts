@@ -4,7 +4,7 @@ import {
   type Identifier,
   tableNotFound,
 } from 'catalog-gateway/catalog-api'
-import { type RequestOf, type ResponseOf } from '../schemas/operation-schemas.ts'
+import type { RequestOf } from '../schemas/operation-schemas.ts'
 import { findTableState, type TableEntry } from '../database/objects.ts'
 import type { CatalogDatabase } from '../database/schema.ts'
 import { findVersion, deleteVersionRecord, recordVersion } from '../database/versions.ts'
@@ -12,26 +12,27 @@ import type { StagedManifest, StagingRequest, StoredVersion } from '../engine/ma
 import { normalizeBranch, mainBranch, tableLocation, type CatalogContext } from './context.ts'
 import { requireTable } from './find-table.ts'
 import { recordCommitted, finishVersionRecord, isPermanentRefusal, reconcileVersions } from './reconcile.ts'
+import type { Operations } from './operations.ts'
 import { toTableVersion, type TableVersion } from './versions.ts'
 
 type Request = RequestOf<'CreateTableVersion'>
 
-/**
- * Gives the staging manifest of a client its final name if the version is the next one. A replay with the same staging
- * path gets the first success again. Throws ConcurrentModification (409), TableNotFound (404), InvalidInput (400).
- */
-export async function createTableVersion(
-  context: CatalogContext,
-  id: Identifier,
-  request: Request,
-): Promise<ResponseOf<'CreateTableVersion'>> {
-  const table = await requireTable(context.database, id)
-  const version = await context.commitLock.runExclusive(table.objectId, async () => {
-    await reconcileVersions(context, table)
-    return (await findReplayedVersion(context, table, request)) ?? (await commit(context, id, table, request))
-  })
-  return { version }
-}
+export const versionCreation = {
+  /**
+   * Gives the staging manifest of a client its final name if the version is the next one. A replay with the same staging
+   * path gets the first success again. Throws ConcurrentModification (409), TableNotFound (404), InvalidInput (400).
+   */
+  async CreateTableVersion(context, { id, request }) {
+    const table = await requireTable(context.database, id)
+    const version = await context.commitLock.runExclusive(table.objectId, async () => {
+      await reconcileVersions(context, table)
+      return (
+        (await findReplayedVersion(context, table, request)) ?? (await commit(context, id, table, request))
+      )
+    })
+    return { version }
+  },
+} satisfies Operations
 
 /** Returns the first success of a replayed request, recognized by its staging path. */
 export async function findReplayedVersion(

@@ -1,10 +1,11 @@
 import { type Identifier, invalidInput } from 'catalog-gateway/catalog-api'
-import { type RequestOf, type ResponseOf } from '../schemas/operation-schemas.ts'
+import type { RequestOf } from '../schemas/operation-schemas.ts'
 import type { TableEntry } from '../database/objects.ts'
 import { recordDeletedVersions } from '../database/removals.ts'
 import { normalizeBranch, type CatalogContext } from './context.ts'
 import { resolvePoint } from './find-table.ts'
 import { reconcileVersions } from './reconcile.ts'
+import type { Operations } from './operations.ts'
 import { changeReferences } from './table-locks.ts'
 
 const maxDeletedVersions = 1_000_000
@@ -16,28 +17,26 @@ interface VersionDeletion {
   readonly versions: readonly number[]
 }
 
-/**
- * Deletes the manifests of versions in half-open ranges; shared rows stay. A range that names the newest version, a
- * tagged version or a branch point is refused with InvalidInput (400). The end -1 includes the newest version, which a
- * table cannot lose: such a range is refused unless it is empty. All are deleted or none: if the process ends after the
- * commit, the next access to the table removes the manifests.
- */
-export async function batchDeleteTableVersions(
-  context: CatalogContext,
-  id: Identifier,
-  request: RequestOf<'BatchDeleteTableVersions'>,
-): Promise<ResponseOf<'BatchDeleteTableVersions'>> {
-  return await changeReferences(context, id, async (table) => {
-    const deletion = await planDeletion(context, id, table, request)
-    await context.database
-      .transaction()
-      .execute((database) =>
-        recordDeletedVersions(database, table.objectId, deletion.branch, deletion.versions),
-      )
-    await reconcileVersions(context, table)
-    return { deleted_count: deletion.versions.length }
-  })
-}
+export const versionDeletion = {
+  /**
+   * Deletes the manifests of versions in half-open ranges; shared rows stay. A range that names the newest version, a
+   * tagged version or a branch point is refused with InvalidInput (400). The end -1 includes the newest version, which a
+   * table cannot lose: such a range is refused unless it is empty. All are deleted or none: if the process ends after the
+   * commit, the next access to the table removes the manifests.
+   */
+  async BatchDeleteTableVersions(context, { id, request }) {
+    return await changeReferences(context, id, async (table) => {
+      const deletion = await planDeletion(context, id, table, request)
+      await context.database
+        .transaction()
+        .execute((database) =>
+          recordDeletedVersions(database, table.objectId, deletion.branch, deletion.versions),
+        )
+      await reconcileVersions(context, table)
+      return { deleted_count: deletion.versions.length }
+    })
+  },
+} satisfies Operations
 
 /** Determines which versions a request deletes; see `batchDeleteTableVersions`. The caller holds the commit lock. */
 export async function planDeletion(

@@ -1,14 +1,15 @@
-import { assertName, CatalogError, type Identifier, quoteForMessage } from 'catalog-gateway/catalog-api'
+import { assertName, CatalogError, quoteForMessage } from 'catalog-gateway/catalog-api'
 import { defaultIndexName, type IndexRequest } from '../schemas/indexes.ts'
-import { type RequestOf, type ResponseOf } from '../schemas/operation-schemas.ts'
-import { findSameJob } from '../database/jobs.ts'
+import type { ResponseOf } from '../schemas/operation-schemas.ts'
+import { findSameJob, type Job, type JobResult } from '../database/jobs.ts'
 import { toPath } from '../database/objects.ts'
 import type { IndexConfig } from '@lancedb/lancedb'
 import { tableLocation, type CatalogContext } from './context.ts'
 import { requirePoint } from './find-table.ts'
-import { requireTableOfJob, type JobRunner, type JobWork } from './job-runner.ts'
+import { requireTableOfJob } from './job-runner.ts'
 import { pageByName } from './pages.ts'
 import { reconcileIfPending } from './reconcile.ts'
+import type { CatalogCall, Operations } from './operations.ts'
 import { writeRows } from './table-locks.ts'
 
 type IndexContent = ResponseOf<'ListTableIndices'>['indexes'][number]
@@ -16,17 +17,63 @@ type IndexContent = ResponseOf<'ListTableIndices'>['indexes'][number]
 /** Clients that need the index at once get a small one so; the others ask for the indexes of the table. */
 const responseTimeoutMs = 20_000
 
+export const indexOperations = {
+  CreateTableIndex: createTableIndex,
+  CreateTableScalarIndex: createTableIndex,
+
+  /** Lists the indexes of a table at a point, in the order of their names. The token is the last name. */
+  async ListTableIndices(context, { id, request }) {
+    const { point } = await requirePoint(context, id, { branch: request.branch, version: request.version })
+    const all = await context.engine.indexes.list(point)
+    const { entries, token } = pageByName(all, ({ name }) => name, request)
+    return { indexes: entries.map(toContent), ...token }
+  },
+
+  /** Returns how much of a table an index covers at a point. Throws TableIndexNotFound (404). */
+  async DescribeTableIndexStats(context, { id, indexName: name, request }) {
+    const { point } = await requirePoint(context, id, { branch: request.branch, version: request.version })
+    const found = await context.engine.indexes.describe(point, name)
+    if (found === undefined) throw indexNotFoundError(name)
+    return {
+      index_type: found.indexType,
+      ...(found.distanceType === undefined ? {} : { distance_type: found.distanceType }),
+      num_indexed_rows: found.numIndexedRows,
+      num_unindexed_rows: found.numUnindexedRows,
+      ...(found.numIndices === undefined ? {} : { num_indices: found.numIndices }),
+    }
+  },
+
+  /** Drops an index; older versions of the table keep it. Throws TableIndexNotFound (404). */
+  async DropTableIndex(context, { id, indexName: name, request }) {
+    const { table, point } = await requirePoint(context, id, { branch: request.branch })
+    await writeRows(context, table.objectId, () => context.engine.indexes.drop(point, name))
+    return {}
+  },
+
+  /** Loads an index of the main branch into the cache of the engine. Throws TableIndexNotFound (404). */
+  async PrewarmTableIndex(context, { id, indexName: name }) {
+    const { point } = await requirePoint(context, id, {})
+    if ((await context.engine.indexes.describe(point, name)) === undefined) throw indexNotFoundError(name)
+    await context.engine.indexes.prewarm(point, name)
+    return {}
+  },
+
+  /** Does nothing to the table: the engine caches no rows. Throws TableNotFound (404). */
+  async PrewarmTableData(context, { id }) {
+    await requirePoint(context, id, {})
+    return {}
+  },
+} satisfies Operations
+
 /**
  * Creates an index, or replaces one with the same name, column and type, as LanceDB's server does: its clients repeat a
  * request that got 409. A job builds it, without a lock that writers need; it is in the response if it has not ended
  * soon. A request that repeats another one waits for its job. Throws Unsupported (406), TableIndexAlreadyExists (409),
  * ServiceUnavailable (503).
  */
-export async function createTableIndex(
+async function createTableIndex(
   context: CatalogContext,
-  jobs: JobRunner,
-  id: Identifier,
-  request: IndexRequest,
+  { id, request }: Pick<CatalogCall<'CreateTableIndex'>, 'id' | 'request'>,
 ): Promise<ResponseOf<'CreateTableIndex'>> {
   assertName(request.name ?? defaultIndexName(request.column), 'the name of the index')
   const { table, point } = await requirePoint(context, id, { branch: request.branch })
@@ -36,89 +83,27 @@ export async function createTableIndex(
     path: toPath(id),
     request: { ...request, branch: point.branch },
   }
-  const jobId = (await findSameJob(context.database, job)) ?? (await jobs.submit(job))
-  const ended = await jobs.waitForEnd(jobId, responseTimeoutMs)
+  const jobId = (await findSameJob(context.database, job)) ?? (await context.jobs.submit(job))
+  const ended = await context.jobs.waitForEnd(jobId, responseTimeoutMs)
   if (ended?.failure !== undefined) throw new CatalogError(ended.failure.kind, ended.failure.message)
   return ended?.state === 'finished' ? {} : { job_id: jobId }
 }
 
 /** The version of the index follows whatever was committed meanwhile. */
-export function createIndexWork(context: CatalogContext): JobWork {
-  return async (job, beforeChange) => {
-    const table = await requireTableOfJob(context.database, job)
-    await reconcileIfPending(context, table)
-    await beforeChange()
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by createTableIndex
-    const request = job.request as unknown as IndexRequest
-    await context.engine.indexes.create(
-      { location: tableLocation(context, table), branch: request.branch },
-      request,
-    )
-    return {}
-  }
-}
-
-/** Lists the indexes of a table at a point, in the order of their names. The token is the last name. */
-export async function listTableIndices(
+export async function buildIndex(
   context: CatalogContext,
-  id: Identifier,
-  request: RequestOf<'ListTableIndices'>,
-): Promise<ResponseOf<'ListTableIndices'>> {
-  const { point } = await requirePoint(context, id, { branch: request.branch, version: request.version })
-  const all = await context.engine.indexes.list(point)
-  const { entries, token } = pageByName(all, ({ name }) => name, request)
-  return { indexes: entries.map(toContent), ...token }
-}
-
-/** Returns how much of a table an index covers at a point. Throws TableIndexNotFound (404). */
-export async function describeTableIndexStats(
-  context: CatalogContext,
-  id: Identifier,
-  name: string,
-  request: RequestOf<'DescribeTableIndexStats'>,
-): Promise<ResponseOf<'DescribeTableIndexStats'>> {
-  const { point } = await requirePoint(context, id, { branch: request.branch, version: request.version })
-  const found = await context.engine.indexes.describe(point, name)
-  if (found === undefined) throw indexNotFoundError(name)
-  return {
-    index_type: found.indexType,
-    ...(found.distanceType === undefined ? {} : { distance_type: found.distanceType }),
-    num_indexed_rows: found.numIndexedRows,
-    num_unindexed_rows: found.numUnindexedRows,
-    ...(found.numIndices === undefined ? {} : { num_indices: found.numIndices }),
-  }
-}
-
-/** Drops an index; older versions of the table keep it. Throws TableIndexNotFound (404). */
-export async function dropTableIndex(
-  context: CatalogContext,
-  id: Identifier,
-  name: string,
-  request: RequestOf<'DropTableIndex'>,
-): Promise<ResponseOf<'DropTableIndex'>> {
-  const { table, point } = await requirePoint(context, id, { branch: request.branch })
-  await writeRows(context, table.objectId, () => context.engine.indexes.drop(point, name))
-  return {}
-}
-
-/** Loads an index of the main branch into the cache of the engine. Throws TableIndexNotFound (404). */
-export async function prewarmTableIndex(
-  context: CatalogContext,
-  id: Identifier,
-  name: string,
-): Promise<ResponseOf<'PrewarmTableIndex'>> {
-  const { point } = await requirePoint(context, id, {})
-  if ((await context.engine.indexes.describe(point, name)) === undefined) throw indexNotFoundError(name)
-  await context.engine.indexes.prewarm(point, name)
-  return {}
-}
-
-/** Does nothing to the table: the engine caches no rows. Throws TableNotFound (404). */
-export async function prewarmTableData(
-  context: CatalogContext,
-  id: Identifier,
-): Promise<ResponseOf<'PrewarmTableData'>> {
-  await requirePoint(context, id, {})
+  job: Job,
+  beforeChange: () => Promise<void>,
+): Promise<JobResult> {
+  const table = await requireTableOfJob(context.database, job)
+  await reconcileIfPending(context, table)
+  await beforeChange()
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by CreateTableIndex
+  const request = job.request as unknown as IndexRequest
+  await context.engine.indexes.create(
+    { location: tableLocation(context, table), branch: request.branch },
+    request,
+  )
   return {}
 }
 

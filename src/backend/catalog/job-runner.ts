@@ -12,21 +12,20 @@ import {
   recordJobStarted,
   type Job,
   type JobEnd,
+  type JobResult,
   type NewJob,
   type UnfinishedJob,
 } from '../database/jobs.ts'
 import { findTableById, type TableEntry } from '../database/objects.ts'
 import type { CatalogDatabase } from '../database/schema.ts'
-import type { CatalogContext } from './context.ts'
+import type { Logger } from 'pino'
+import type { Lock } from './locks.ts'
 
 /**
  * Does the work of a job; safe to repeat. Calls `beforeChange` directly before each change, and lets its error pass: the
  * job was cancelled, or this process stops. Resolves with the result for clients.
  */
-export type JobWork = (
-  job: Job,
-  beforeChange: () => Promise<void>,
-) => Promise<Readonly<Record<string, unknown>>>
+export type JobWork = (job: Job, beforeChange: () => Promise<void>) => Promise<JobResult>
 
 /** Jobs that this process runs at a time, each of another table; each may use all processors. */
 const maxRunningJobs = 4
@@ -52,7 +51,11 @@ class JobStopped extends Error {
   }
 }
 
-type JobContext = Pick<CatalogContext, 'database' | 'jobLock' | 'log'>
+interface JobContext {
+  readonly database: CatalogDatabase
+  readonly jobLock: Lock
+  readonly log: Logger
+}
 
 /**
  * Runs the jobs in the database, in the order of their submission. The jobs of a table run one after the other, in one
@@ -63,15 +66,19 @@ export class JobRunner {
   readonly #works: Readonly<Record<string, JobWork>>
   /** By the table that the job changes. */
   readonly #running = new Map<string, Promise<void>>()
-  readonly #timer: NodeJS.Timeout
+  #timer: NodeJS.Timeout | undefined
   #isClosing = false
   /** The current or last search for jobs. */
   #search = Promise.resolve()
 
-  /** `works` are by operation. Starts the jobs that an ended process has left. */
+  /** `works` are by operation. */
   constructor(context: JobContext, works: Readonly<Record<string, JobWork>>) {
     this.#context = context
     this.#works = works
+  }
+
+  /** Starts the jobs that an ended process has left, and those to come. */
+  start(): void {
     this.#timer = setInterval(() => this.startJobs(), pollIntervalMs).unref()
     this.startJobs()
   }
@@ -79,7 +86,8 @@ export class JobRunner {
   /** Queues a job. Throws ServiceUnavailable (503) if too many are unfinished. Returns the id of the job. */
   async submit(job: NewJob): Promise<string> {
     const { database } = this.#context
-    if ((await countUnfinishedJobs(database)) >= maxUnfinishedJobs) {
+    const counts = await countUnfinishedJobs(database)
+    if ([...counts.values()].reduce((sum, count) => sum + count, 0) >= maxUnfinishedJobs) {
       throw new CatalogError('ServiceUnavailable', 'too many unfinished jobs; retry later', {
         headers: { 'retry-after': '10' },
       })

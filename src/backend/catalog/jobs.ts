@@ -9,7 +9,6 @@ import {
   vectorFromArray,
 } from 'apache-arrow'
 import { CatalogError, formatIdentifier, quoteForMessage } from 'catalog-gateway/catalog-api'
-import { type RequestOf, type ResponseOf } from '../schemas/operation-schemas.ts'
 import {
   cancelJob as cancelStoredJob,
   findJob,
@@ -21,6 +20,7 @@ import {
 import { fromPath } from '../database/objects.ts'
 import type { JobState } from '../database/schema.ts'
 import type { CatalogContext } from './context.ts'
+import type { Operations } from './operations.ts'
 import { firstPageToken } from './pages.ts'
 
 /** The states in the spelling of LanceDB's server. Its clients take a queued job for a running one. */
@@ -34,57 +34,65 @@ const wireStates: Readonly<Record<JobState, string>> = {
 
 const defaultPageSize = 1000
 
-/**
- * Lists the jobs of all replicas in the order of their ids. The token is the last id, or that of the request if the page
- * is empty.
- */
-export async function listJobs(
-  { database }: CatalogContext,
-  delimiter: string,
-  { page_token: after, limit = defaultPageSize }: RequestOf<'ListJobs'>,
-): Promise<ResponseOf<'ListJobs'>> {
-  const pageSize = Math.min(limit, defaultPageSize)
-  const found = await listStoredJobs(database, { after: after || undefined, limit: pageSize + 1 })
-  const page = found.slice(0, pageSize)
-  return {
-    jobs: page.map((job) => ({
+export const jobOperations = {
+  /**
+   * Lists the jobs of all replicas in the order of their ids. The token is the last id, or that of the request if the page
+   * is empty.
+   */
+  async ListJobs({ database }, { delimiter, request: { page_token: after, limit = defaultPageSize } }) {
+    const pageSize = Math.min(limit, defaultPageSize)
+    const found = await listStoredJobs(database, { after: after || undefined, limit: pageSize + 1 })
+    const page = found.slice(0, pageSize)
+    return {
+      jobs: page.map((job) => ({
+        job_id: job.jobId,
+        table: formatIdentifier(fromPath(job.path), delimiter),
+        job_type: job.operation,
+        state: wireStates[job.state],
+        created_at_millis: job.createdAt,
+      })),
+      ...(found.length > page.length && { page_token: page.at(-1)?.jobId ?? (after || firstPageToken) }),
+    }
+  },
+
+  /** Throws TransactionNotFound (404). */
+  async DescribeJob(context, { request: { job_id: jobId } }) {
+    const job = await requireJob(context, jobId)
+    const { failure } = job
+    return {
       job_id: job.jobId,
-      table: formatIdentifier(fromPath(job.path), delimiter),
       job_type: job.operation,
-      state: wireStates[job.state],
-      created_at_millis: job.createdAt,
-    })),
-    ...(found.length > page.length && { page_token: page.at(-1)?.jobId ?? (after || firstPageToken) }),
-  }
-}
+      job_state: wireStates[job.state],
+      creation_ms: job.createdAt,
+      spec: { ...job.request },
+      ...(job.result && { result: { ...job.result } }),
+      ...(failure && { failure: { message: failure.message, retryable: failure.retryable } }),
+    }
+  },
 
-/** Throws TransactionNotFound (404). */
-export async function describeJob(
-  context: CatalogContext,
-  { job_id: jobId }: RequestOf<'DescribeJob'>,
-): Promise<ResponseOf<'DescribeJob'>> {
-  const job = await requireJob(context, jobId)
-  const { failure } = job
-  return {
-    job_id: job.jobId,
-    job_type: job.operation,
-    job_state: wireStates[job.state],
-    creation_ms: job.createdAt,
-    spec: { ...job.request },
-    ...(job.result && { result: { ...job.result } }),
-    ...(failure && { failure: { message: failure.message, retryable: failure.retryable } }),
-  }
-}
+  /** Cancels a job before its next change; one that has ended stays as it is. Throws TransactionNotFound (404). */
+  async CancelJob(context, { request: { job_id: jobId } }) {
+    await requireJob(context, jobId)
+    await cancelStoredJob(context.database, jobId)
+    return {}
+  },
 
-/** Cancels a job before its next change; one that has ended stays as it is. Throws TransactionNotFound (404). */
-export async function cancelJob(
-  context: CatalogContext,
-  { job_id: jobId }: RequestOf<'CancelJob'>,
-): Promise<ResponseOf<'CancelJob'>> {
-  await requireJob(context, jobId)
-  await cancelStoredJob(context.database, jobId)
-  return {}
-}
+  /**
+   * Returns the newest changes of state of one job, or of the newest jobs, in the order of time as an Arrow IPC stream.
+   * Throws TransactionNotFound (404), and Unsupported (406) for a filter.
+   */
+  async QueryJobEvents(context, { request: { job_id: jobId, filter, limit = defaultLimit } }) {
+    if (filter)
+      throw new CatalogError('Unsupported', 'a filter of job events is not supported by this catalog')
+    const jobs =
+      jobId === undefined
+        ? await listNewestJobs(context.database, maxJobs)
+        : [await requireJob(context, jobId)]
+    const events = jobs.flatMap(listEvents).toSorted((left, right) => left.updatedAt - right.updatedAt)
+    const first = Math.max(0, events.length - Math.min(limit, maxLimit))
+    return yieldOnce(tableToIPC(toTable(events.slice(first)), 'stream'))
+  },
+} satisfies Operations
 
 async function requireJob({ database }: CatalogContext, jobId: string): Promise<Job> {
   const job = await findJob(database, jobId)
@@ -108,22 +116,6 @@ const maxJobs = 10_000
 
 /** Columns of the interface that do not apply to jobs that run in the catalog itself. */
 const emptyColumns = ['updated_by', 'emitted_from', 'emitted_by', 'claim_entity']
-
-/**
- * Returns the newest changes of state of one job, or of the newest jobs, in the order of time as an Arrow IPC stream.
- * Throws TransactionNotFound (404), and Unsupported (406) for a filter.
- */
-export async function queryJobEvents(
-  context: CatalogContext,
-  { job_id: jobId, filter, limit = defaultLimit }: RequestOf<'QueryJobEvents'>,
-): Promise<AsyncIterable<Uint8Array>> {
-  if (filter) throw new CatalogError('Unsupported', 'a filter of job events is not supported by this catalog')
-  const jobs =
-    jobId === undefined ? await listNewestJobs(context.database, maxJobs) : [await requireJob(context, jobId)]
-  const events = jobs.flatMap(listEvents).toSorted((left, right) => left.updatedAt - right.updatedAt)
-  const first = Math.max(0, events.length - Math.min(limit, maxLimit))
-  return yieldOnce(tableToIPC(toTable(events.slice(first)), 'stream'))
-}
 
 function listEvents(job: JobProgress): JobEvent[] {
   const { jobId, operation: jobType, createdAt, startedAt, endedAt } = job

@@ -6,7 +6,6 @@ import {
   namespaceNotFound,
   formatIdentifier,
 } from 'catalog-gateway/catalog-api'
-import { type RequestOf, type ResponseOf } from '../schemas/operation-schemas.ts'
 import {
   findObject,
   insertNamespace,
@@ -18,111 +17,98 @@ import {
   fromPath,
 } from '../database/objects.ts'
 import { hasChildren, removeNamespace } from '../database/removals.ts'
-import type { CatalogContext } from './context.ts'
 import { alreadyExistsError, requireNamespace } from './find-table.ts'
 import { firstPageToken } from './pages.ts'
+import type { Operations } from './operations.ts'
 import { deleteLeftovers } from './repair.ts'
 
-/**
- * ExistOk returns an existing namespace unchanged. Overwrite replaces its properties but never deletes its content: a
- * non-empty namespace is NamespaceNotEmpty (409).
- */
-export async function createNamespace(
-  context: CatalogContext,
-  id: Identifier,
-  request: RequestOf<'CreateNamespace'>,
-): Promise<ResponseOf<'CreateNamespace'>> {
-  const properties = request.properties ?? {}
-  if (id.length === 0) throw alreadyExistsError('Namespace', id)
-  return await context.database.transaction().execute(async (database) => {
-    await requireNamespace(database, id.slice(0, -1))
-    if (await insertNamespace(database, id, properties)) return { properties }
-    const existing = await findObject(database, id)
-    if (existing?.kind !== 'namespace' || request.mode === 'Create') throw alreadyExistsError('Namespace', id)
-    if (request.mode === 'ExistOk') return { properties: { ...existing.properties } }
-    if (await hasChildren(database, existing.path))
-      throw namespaceNotEmptyError(id, 'drop it with behavior Cascade first')
-    await setProperties(database, existing.objectId, properties)
-    return { properties }
-  })
-}
+export const namespaceOperations = {
+  /**
+   * ExistOk returns an existing namespace unchanged. Overwrite replaces its properties but never deletes its content: a
+   * non-empty namespace is NamespaceNotEmpty (409).
+   */
+  async CreateNamespace(context, { id, request }) {
+    const properties = request.properties ?? {}
+    if (id.length === 0) throw alreadyExistsError('Namespace', id)
+    return await context.database.transaction().execute(async (database) => {
+      await requireNamespace(database, id.slice(0, -1))
+      if (await insertNamespace(database, id, properties)) return { properties }
+      const existing = await findObject(database, id)
+      if (existing?.kind !== 'namespace' || request.mode === 'Create')
+        throw alreadyExistsError('Namespace', id)
+      if (request.mode === 'ExistOk') return { properties: { ...existing.properties } }
+      if (await hasChildren(database, existing.path))
+        throw namespaceNotEmptyError(id, 'drop it with behavior Cascade first')
+      await setProperties(database, existing.objectId, properties)
+      return { properties }
+    })
+  },
+
+  /** Lists the names of the direct child namespaces in the byte order of UTF-8. The token is the last name. */
+  async ListNamespaces(context, { id, request }) {
+    const { path } = await requireNamespace(context.database, id)
+    const slice = toSlice(request)
+    const names = await listNamespaceNames(context.database, path, slice)
+    const { entries, token } = toPage(names, slice.after, request.limit)
+    return { namespaces: entries, ...pageTokenMember(token) }
+  },
+
+  async NamespaceExists(context, { id }) {
+    await requireNamespace(context.database, id)
+  },
+
+  /** Returns the properties of a namespace; the root has none. Throws NamespaceNotFound (404). */
+  async DescribeNamespace(context, { id }) {
+    const namespace = await requireNamespace(context.database, id)
+    return { properties: { ...namespace.properties } }
+  },
+
+  /** Restrict refuses a non-empty namespace (409); Cascade also drops its content. Skip accepts a missing one. */
+  async DropNamespace(context, { id, request }) {
+    if (id.length === 0) throw invalidInput('the root namespace cannot be dropped')
+    const dropped = await context.database.transaction().execute(async (database) => {
+      const existing = await findObject(database, id)
+      if (existing?.kind !== 'namespace') return undefined
+      if (request.behavior === 'Restrict' && (await hasChildren(database, existing.path)))
+        throw namespaceNotEmptyError(id, 'empty it, or use behavior Cascade')
+      return {
+        properties: { ...existing.properties },
+        tables: await removeNamespace(database, existing.path),
+      }
+    })
+    if (dropped === undefined) {
+      if (request.mode === 'Skip') return {}
+      throw namespaceNotFound(id)
+    }
+    await deleteLeftovers(context, dropped.tables, 'runExclusive')
+    return { properties: dropped.properties }
+  },
+
+  async ListTables(context, { id, request }) {
+    const { path } = await requireNamespace(context.database, id)
+    const slice = toSlice(request)
+    const names = await listTableNames(context.database, path, request.include_declared, slice)
+    const { entries, token } = toPage(names, slice.after, request.limit)
+    return { tables: entries, ...pageTokenMember(token) }
+  },
+
+  /**
+   * Lists full ids, joined by the delimiter of the request. Throws InvalidInput (400) if a name contains the delimiter.
+   */
+  async ListAllTables(context, { delimiter, request }) {
+    const slice = toSlice({ ...request, page_token: decodeToken(request.page_token) })
+    const paths = await listTablePaths(context.database, request.include_declared, slice)
+    const { entries, token } = toPage(paths, slice.after, request.limit)
+    return {
+      tables: entries.map((path) => formatIdentifier(fromPath(path), delimiter)),
+      ...pageTokenMember(token === undefined ? undefined : Buffer.from(token).toString('base64url')),
+    }
+  },
+} satisfies Operations
 
 function namespaceNotEmptyError(id: Identifier, remedy: string): CatalogError {
   const message = `the namespace ${formatIdentifierForMessage(id)} is not empty; ${remedy}`
   return new CatalogError('NamespaceNotEmpty', message)
-}
-
-/** Returns the properties of a namespace; the root has none. Throws NamespaceNotFound (404). */
-export async function describeNamespace(
-  context: CatalogContext,
-  id: Identifier,
-): Promise<ResponseOf<'DescribeNamespace'>> {
-  const namespace = await requireNamespace(context.database, id)
-  return { properties: { ...namespace.properties } }
-}
-
-/** Restrict refuses a non-empty namespace (409); Cascade also drops its content. Skip accepts a missing one. */
-export async function dropNamespace(
-  context: CatalogContext,
-  id: Identifier,
-  request: RequestOf<'DropNamespace'>,
-): Promise<ResponseOf<'DropNamespace'>> {
-  if (id.length === 0) throw invalidInput('the root namespace cannot be dropped')
-  const dropped = await context.database.transaction().execute(async (database) => {
-    const existing = await findObject(database, id)
-    if (existing?.kind !== 'namespace') return undefined
-    if (request.behavior === 'Restrict' && (await hasChildren(database, existing.path)))
-      throw namespaceNotEmptyError(id, 'empty it, or use behavior Cascade')
-    return { properties: { ...existing.properties }, tables: await removeNamespace(database, existing.path) }
-  })
-  if (dropped === undefined) {
-    if (request.mode === 'Skip') return {}
-    throw namespaceNotFound(id)
-  }
-  await deleteLeftovers(context, dropped.tables, 'runExclusive')
-  return { properties: dropped.properties }
-}
-
-/** Lists the names of the direct child namespaces in the byte order of UTF-8. The token is the last name. */
-export async function listNamespaces(
-  context: CatalogContext,
-  id: Identifier,
-  request: RequestOf<'ListNamespaces'>,
-): Promise<ResponseOf<'ListNamespaces'>> {
-  const { path } = await requireNamespace(context.database, id)
-  const slice = toSlice(request)
-  const names = await listNamespaceNames(context.database, path, slice)
-  const { entries, token } = toPage(names, slice.after, request.limit)
-  return { namespaces: entries, ...pageTokenMember(token) }
-}
-
-export async function listTables(
-  context: CatalogContext,
-  id: Identifier,
-  request: RequestOf<'ListTables'>,
-): Promise<ResponseOf<'ListTables'>> {
-  const { path } = await requireNamespace(context.database, id)
-  const slice = toSlice(request)
-  const names = await listTableNames(context.database, path, request.include_declared, slice)
-  const { entries, token } = toPage(names, slice.after, request.limit)
-  return { tables: entries, ...pageTokenMember(token) }
-}
-
-/**
- * Lists full ids, joined by the delimiter of the request. Throws InvalidInput (400) if a name contains the delimiter.
- */
-export async function listAllTables(
-  context: CatalogContext,
-  delimiter: string,
-  request: RequestOf<'ListAllTables'>,
-): Promise<ResponseOf<'ListAllTables'>> {
-  const slice = toSlice({ ...request, page_token: decodeToken(request.page_token) })
-  const paths = await listTablePaths(context.database, request.include_declared, slice)
-  const { entries, token } = toPage(paths, slice.after, request.limit)
-  return {
-    tables: entries.map((path) => formatIdentifier(fromPath(path), delimiter)),
-    ...pageTokenMember(token === undefined ? undefined : Buffer.from(token).toString('base64url')),
-  }
 }
 
 interface PageRequest {

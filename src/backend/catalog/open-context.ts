@@ -3,12 +3,21 @@ import type { Logger } from 'pino'
 import { findTableById } from '../database/objects.ts'
 import { openDatabase } from '../database/open-database.ts'
 import { hasPendingChanges } from '../database/removals.ts'
-import { readCatalogIdentity, recordStorageMarked, type CatalogDatabase } from '../database/schema.ts'
+import {
+  readCatalogIdentity,
+  recordStorageMarked,
+  type CatalogDatabase,
+  type OnQuery,
+} from '../database/schema.ts'
 import type { Engine } from '../engine/lancedb-engine.ts'
 import type { ManifestStore } from '../engine/manifest/manifest-store.ts'
 import type { BackendSettings } from '../settings/backend-settings.ts'
 import type { OpenedStorage } from '../storage/storage.ts'
-import { type CatalogContext, type Lock, openLock, openTurns } from './context.ts'
+import { backfillColumn } from './columns.ts'
+import type { CatalogContext } from './context.ts'
+import { buildIndex } from './indexes.ts'
+import { JobRunner } from './job-runner.ts'
+import { type Lock, openLock, openTurns } from './locks.ts'
 import { reconcileIfPending } from './reconcile.ts'
 import { startRepairLoop } from './repair.ts'
 
@@ -57,9 +66,11 @@ export async function openCatalogContext(
   manifestStore: ManifestStore,
   log: Logger,
   follow: FollowSetting,
+  onQuery?: OnQuery,
 ): Promise<CatalogContext> {
   const { storage, root, getClientOptions } = opened
-  const openedDatabase = await openDatabase(settings.store, settings.data.folder, log, follow)
+  const openedDatabase = await openDatabase(settings.store, settings.data.folder, log, follow, onQuery)
+  const jobLock = openLock('job', openedDatabase.locks)
   const context: CatalogContext = {
     database: openedDatabase.database,
     engine,
@@ -74,9 +85,17 @@ export async function openCatalogContext(
     ),
     writeTurns: openTurns('write', openedDatabase.locks),
     commitLock: openLock('commit', openedDatabase.locks),
-    jobLock: openLock('job', openedDatabase.locks),
+    jobLock,
+    jobs: new JobRunner(
+      { database: openedDatabase.database, jobLock, log },
+      {
+        AlterTableBackfillColumns: (...work) => backfillColumn(context, ...work),
+        CreateTableIndex: (...work) => buildIndex(context, ...work),
+      },
+    ),
     log,
     close: async () => {
+      await context.jobs.close()
       await stopRepairing()
       await openedDatabase.close()
     },
@@ -88,6 +107,7 @@ export async function openCatalogContext(
     throw error
   }
   const stopRepairing = startRepairLoop(context)
+  context.jobs.start()
   return context
 }
 
@@ -104,6 +124,9 @@ function createReconcilingLock(lock: Lock, reconcile: (objectId: string) => Prom
     return await work()
   }
   return {
+    get waiting() {
+      return lock.waiting
+    },
     runExclusive: (objectId, work) => lock.runExclusive(objectId, () => reconcileFirst(objectId, work)),
     runShared: (objectId, work) => lock.runShared(objectId, () => reconcileFirst(objectId, work)),
     runIfFree: (objectId, work) => lock.runIfFree(objectId, () => reconcileFirst(objectId, work)),

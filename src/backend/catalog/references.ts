@@ -1,5 +1,4 @@
-import { type Identifier, CatalogError, invalidInput, quoteForMessage } from 'catalog-gateway/catalog-api'
-import { type RequestOf, type ResponseOf } from '../schemas/operation-schemas.ts'
+import { CatalogError, invalidInput, quoteForMessage } from 'catalog-gateway/catalog-api'
 import { deleteBranchRecords } from '../database/versions.ts'
 import {
   tableLocation,
@@ -10,140 +9,111 @@ import {
 } from './context.ts'
 import { requireTable, resolvePoint, requireTag } from './find-table.ts'
 import { pageByName } from './pages.ts'
+import type { Operations } from './operations.ts'
 import { changeReferences, changeReferencesAndRows } from './table-locks.ts'
 
-/** Lists the tags in the order of their names. The token is the last name. */
-export async function listTableTags(
-  context: CatalogContext,
-  id: Identifier,
-  request: RequestOf<'ListTableTags'>,
-): Promise<ResponseOf<'ListTableTags'>> {
-  const table = await requireTable(context.database, id)
-  const all = [...(await context.engine.tags.list(tableLocation(context, table)))]
-  const { entries, token } = pageByName(all, ([name]) => name, request)
-  const tags = entries.map(([name, { version, manifestSize, branch }]) => [
-    name,
-    { version, manifestSize, ...(branch ? { branch } : {}) },
-  ])
-  return { tags: Object.fromEntries(tags), ...token }
-}
+export const referenceOperations = {
+  /** Lists the tags in the order of their names. The token is the last name. */
+  async ListTableTags(context, { id, request }) {
+    const table = await requireTable(context.database, id)
+    const all = [...(await context.engine.tags.list(tableLocation(context, table)))]
+    const { entries, token } = pageByName(all, ([name]) => name, request)
+    const tags = entries.map(([name, { version, manifestSize, branch }]) => [
+      name,
+      { version, manifestSize, ...(branch ? { branch } : {}) },
+    ])
+    return { tags: Object.fromEntries(tags), ...token }
+  },
 
-/** Returns the version of a tag, and its branch unless that is main. Throws TableTagNotFound (404). */
-export async function getTableTagVersion(
-  context: CatalogContext,
-  id: Identifier,
-  { tag }: RequestOf<'GetTableTagVersion'>,
-): Promise<ResponseOf<'GetTableTagVersion'>> {
-  const table = await requireTable(context.database, id)
-  const { version, branch } = await requireTag(context, tableLocation(context, table), tag)
-  return { version, ...(branch ? { branch } : {}) }
-}
+  /** Returns the version of a tag, and its branch unless that is main. Throws TableTagNotFound (404). */
+  async GetTableTagVersion(context, { id, request: { tag } }) {
+    const table = await requireTable(context.database, id)
+    const { version, branch } = await requireTag(context, tableLocation(context, table), tag)
+    return { version, ...(branch ? { branch } : {}) }
+  },
 
-/** Throws TableTagAlreadyExists (409), TableVersionNotFound or TableBranchNotFound (404). */
-export async function createTableTag(
-  context: CatalogContext,
-  id: Identifier,
-  { tag, version, branch }: RequestOf<'CreateTableTag'>,
-): Promise<ResponseOf<'CreateTableTag'>> {
-  return await changeReferences(context, id, async (table) => {
-    const point = await resolvePoint(context, id, table, { version, branch })
-    await context.engine.tags.create({ ...point, version }, tag)
-    return {}
-  })
-}
+  /** Throws TableTagAlreadyExists (409), TableVersionNotFound or TableBranchNotFound (404). */
+  async CreateTableTag(context, { id, request: { tag, version, branch } }) {
+    return await changeReferences(context, id, async (table) => {
+      const point = await resolvePoint(context, id, table, { version, branch })
+      await context.engine.tags.create({ ...point, version }, tag)
+      return {}
+    })
+  },
 
-/** Moves a tag to another version. Throws TableTagNotFound, and like `createTableTag`. */
-export async function updateTableTag(
-  context: CatalogContext,
-  id: Identifier,
-  { tag, version, branch }: RequestOf<'UpdateTableTag'>,
-): Promise<ResponseOf<'UpdateTableTag'>> {
-  return await changeReferences(context, id, async (table) => {
-    await requireTag(context, tableLocation(context, table), tag)
-    const point = await resolvePoint(context, id, table, { version, branch })
-    await context.engine.tags.update({ ...point, version }, tag)
-    return {}
-  })
-}
+  /** Moves a tag to another version. Throws TableTagNotFound, and like `createTableTag`. */
+  async UpdateTableTag(context, { id, request: { tag, version, branch } }) {
+    return await changeReferences(context, id, async (table) => {
+      await requireTag(context, tableLocation(context, table), tag)
+      const point = await resolvePoint(context, id, table, { version, branch })
+      await context.engine.tags.update({ ...point, version }, tag)
+      return {}
+    })
+  },
 
-/** Deletes a tag, not its version. Throws TableTagNotFound (404). */
-export async function deleteTableTag(
-  context: CatalogContext,
-  id: Identifier,
-  { tag }: RequestOf<'DeleteTableTag'>,
-): Promise<ResponseOf<'DeleteTableTag'>> {
-  return await changeReferences(context, id, async (table) => {
-    const location = tableLocation(context, table)
-    await requireTag(context, location, tag)
-    await context.engine.tags.delete(location, tag)
-    return {}
-  })
-}
+  /** Deletes a tag, not its version. Throws TableTagNotFound (404). */
+  async DeleteTableTag(context, { id, request: { tag } }) {
+    return await changeReferences(context, id, async (table) => {
+      const location = tableLocation(context, table)
+      await requireTag(context, location, tag)
+      await context.engine.tags.delete(location, tag)
+      return {}
+    })
+  },
 
-/** Lists the branches except main, in the order of their names. The token is the last name. */
-export async function listTableBranches(
-  context: CatalogContext,
-  id: Identifier,
-  request: RequestOf<'ListTableBranches'>,
-): Promise<ResponseOf<'ListTableBranches'>> {
-  const table = await requireTable(context.database, id)
-  const all = [...(await context.engine.branches.list(tableLocation(context, table)))]
-  const { entries, token } = pageByName(all, ([name]) => name, request)
-  const branches = entries.map(([name, branch]) => [
-    name,
-    {
-      ...(branch.parentBranch ? { parentBranch: branch.parentBranch } : {}),
-      parentVersion: branch.parentVersion,
-      createAt: branch.createAt,
-      manifestSize: branch.manifestSize,
-      metadata: branch.metadata ?? {},
-    },
-  ])
-  return { branches: Object.fromEntries(branches), ...token }
-}
+  /** Lists the branches except main, in the order of their names. The token is the last name. */
+  async ListTableBranches(context, { id, request }) {
+    const table = await requireTable(context.database, id)
+    const all = [...(await context.engine.branches.list(tableLocation(context, table)))]
+    const { entries, token } = pageByName(all, ([name]) => name, request)
+    const branches = entries.map(([name, branch]) => [
+      name,
+      {
+        ...(branch.parentBranch ? { parentBranch: branch.parentBranch } : {}),
+        parentVersion: branch.parentVersion,
+        createAt: branch.createAt,
+        manifestSize: branch.manifestSize,
+        metadata: branch.metadata ?? {},
+      },
+    ])
+    return { branches: Object.fromEntries(branches), ...token }
+  },
 
-/**
- * Creates a branch at a version, by default the newest one of main. A name counts as taken while versions have it, for
- * example of a branch that a client is creating or was creating when it ended; deleting the branch frees the name.
- * Throws TableBranchAlreadyExists (409), TableBranchNotFound or TableVersionNotFound (404).
- */
-export async function createTableBranch(
-  context: CatalogContext,
-  id: Identifier,
-  { name, from_branch: branch, from_version: version }: RequestOf<'CreateTableBranch'>,
-): Promise<ResponseOf<'CreateTableBranch'>> {
-  return await changeReferences(context, id, async (table) => {
-    const location = tableLocation(context, table)
-    if (await branchExists(context, location, name)) {
-      throw new CatalogError(
-        'TableBranchAlreadyExists',
-        `the table already has the branch ${quoteForMessage(name)}`,
-      )
-    }
-    await context.engine.branches.create(await resolvePoint(context, id, table, { branch, version }), name)
-    return {}
-  })
-}
+  /**
+   * Creates a branch at a version, by default the newest one of main. A name counts as taken while versions have it, for
+   * example of a branch that a client is creating or was creating when it ended; deleting the branch frees the name.
+   * Throws TableBranchAlreadyExists (409), TableBranchNotFound or TableVersionNotFound (404).
+   */
+  async CreateTableBranch(context, { id, request: { name, from_branch: branch, from_version: version } }) {
+    return await changeReferences(context, id, async (table) => {
+      const location = tableLocation(context, table)
+      if (await branchExists(context, location, name)) {
+        throw new CatalogError(
+          'TableBranchAlreadyExists',
+          `the table already has the branch ${quoteForMessage(name)}`,
+        )
+      }
+      await context.engine.branches.create(await resolvePoint(context, id, table, { branch, version }), name)
+      return {}
+    })
+  },
 
-/** Throws TableBranchNotFound (404), and InvalidInput (400) if other branches or tags depend on it. */
-export async function deleteTableBranch(
-  context: CatalogContext,
-  id: Identifier,
-  { name }: RequestOf<'DeleteTableBranch'>,
-): Promise<ResponseOf<'DeleteTableBranch'>> {
-  if (normalizeBranch(name) === mainBranch) throw invalidInput('the main branch cannot be deleted')
-  return await changeReferencesAndRows(context, id, async (table) => {
-    const location = tableLocation(context, table)
-    if (!(await branchExists(context, location, name))) throw branchNotFoundError(name)
-    const tags = await context.engine.tags.list(location)
-    const [tag] = [...tags].find(([, { branch }]) => branch === name) ?? []
-    if (tag !== undefined)
-      throw invalidInput(`the tag ${quoteForMessage(tag)} refers to the branch; delete it first`)
-    await context.engine.branches.delete(location, name)
-    await deleteBranchRecords(context.database, table.objectId, name)
-    return {}
-  })
-}
+  /** Throws TableBranchNotFound (404), and InvalidInput (400) if other branches or tags depend on it. */
+  async DeleteTableBranch(context, { id, request: { name } }) {
+    if (normalizeBranch(name) === mainBranch) throw invalidInput('the main branch cannot be deleted')
+    return await changeReferencesAndRows(context, id, async (table) => {
+      const location = tableLocation(context, table)
+      if (!(await branchExists(context, location, name))) throw branchNotFoundError(name)
+      const tags = await context.engine.tags.list(location)
+      const [tag] = [...tags].find(([, { branch }]) => branch === name) ?? []
+      if (tag !== undefined)
+        throw invalidInput(`the tag ${quoteForMessage(tag)} refers to the branch; delete it first`)
+      await context.engine.branches.delete(location, name)
+      await deleteBranchRecords(context.database, table.objectId, name)
+      return {}
+    })
+  },
+} satisfies Operations
 
 async function branchExists(context: CatalogContext, location: string, name: string): Promise<boolean> {
   if ((await context.engine.branches.find(location, name)) !== undefined) return true

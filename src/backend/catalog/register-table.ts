@@ -11,30 +11,39 @@ import { isLocationTaken, releaseTable } from '../database/removals.ts'
 import type { CatalogDatabase } from '../database/schema.ts'
 import { tableLocation, type CatalogContext } from './context.ts'
 import { requireNamespace, requireSameTable, alreadyExistsError, requireTable } from './find-table.ts'
+import type { Operations } from './operations.ts'
 import { lockTables } from './table-locks.ts'
 
 type Request = RequestOf<'RegisterTable'>
 
 const registrationFolder = 'tables'
 
-/**
- * Adds an existing dataset as a table. `location` is relative to the folder `tables` and ends in `.lance`. Overwrite
- * replaces the table of that name and keeps the old data. Throws TableAlreadyExists (409) if the name is taken or the
- * dataset belongs to another table; InvalidInput (400) for any other location.
- */
-export async function registerTable(
-  context: CatalogContext,
-  id: Identifier,
-  request: Request,
-): Promise<ResponseOf<'RegisterTable'>> {
-  const location = `${registrationFolder}/${parseLocation(request.location)}`
-  const properties = request.properties ?? {}
-  await context.locationLock.runExclusive(location, async () => {
-    await requireDataset(context, location)
-    await recordTable(context, id, request, location, properties)
-  })
-  return { location: tableLocation(context, { location }), properties }
-}
+export const registrations = {
+  /**
+   * Adds an existing dataset as a table. `location` is relative to the folder `tables` and ends in `.lance`. Overwrite
+   * replaces the table of that name and keeps the old data. Throws TableAlreadyExists (409) if the name is taken or the
+   * dataset belongs to another table; InvalidInput (400) for any other location.
+   */
+  async RegisterTable(context, { id, request }) {
+    const location = `${registrationFolder}/${parseLocation(request.location)}`
+    const properties = request.properties ?? {}
+    await context.locationLock.runExclusive(location, async () => {
+      await requireDataset(context, location)
+      await recordTable(context, id, request, location, properties)
+    })
+    return { location: tableLocation(context, { location }), properties }
+  },
+
+  /** Removes a table and keeps its data, which RegisterTable can add again. Throws TableNotFound (404). */
+  async DeregisterTable(context, { id }) {
+    const table = await requireTable(context.database, id)
+    return await lockTables(context, [table], () =>
+      context.database
+        .transaction()
+        .execute((database) => deregisterInTransaction(context, database, id, table.objectId)),
+    )
+  },
+} satisfies Operations
 
 /** The caller holds the location lock, so that the dataset is not deleted. */
 async function recordTable(
@@ -98,19 +107,6 @@ function locationTakenError(location: string): CatalogError {
   return new CatalogError(
     'TableAlreadyExists',
     `the dataset at ${quoteForMessage(location)} belongs to a table that exists`,
-  )
-}
-
-/** Removes a table and keeps its data, which RegisterTable can add again. Throws TableNotFound (404). */
-export async function deregisterTable(
-  context: CatalogContext,
-  id: Identifier,
-): Promise<ResponseOf<'DeregisterTable'>> {
-  const table = await requireTable(context.database, id)
-  return await lockTables(context, [table], () =>
-    context.database
-      .transaction()
-      .execute((database) => deregisterInTransaction(context, database, id, table.objectId)),
   )
 }
 

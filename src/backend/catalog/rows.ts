@@ -19,53 +19,96 @@ import {
 } from './context.ts'
 import { requireTable, hasDataUnderLock, hasData, resolvePoint, requirePoint } from './find-table.ts'
 import { recordCommitted } from './reconcile.ts'
+import type { Operations } from './operations.ts'
 import { writeRows } from './table-locks.ts'
 
-/**
- * Appends or replaces rows; creates the data of a declared table. Throws TableNotFound or TableBranchNotFound (404).
- */
-export async function insertIntoTable(
-  context: CatalogContext,
-  id: Identifier,
-  request: RequestOf<'InsertIntoTable'>,
-  upload: Uint8Array,
-): Promise<ResponseOf<'InsertIntoTable'>> {
-  if (request.upload_id !== undefined)
-    throw new CatalogError('Unsupported', 'upload_id is not supported by this catalog')
-  const table = await requireTable(context.database, id)
-  const point = await resolvePoint(context, id, table, { branch: request.branch })
-  const mode = request.mode === 'Append' ? 'append' : 'overwrite'
-  const insert = async () => {
-    const { version, rows } = await context.engine.insert(point.location, upload, mode, point.branch)
-    return { version, num_inserted_rows: rows }
-  }
-  // The engine resolves concurrent appends.
-  if (mode === 'append' && (await hasData(context, table))) {
-    return await writeRows(context, table.objectId, insert)
-  }
-  return await context.dataLock.runExclusive(table.objectId, async () =>
-    (await hasDataUnderLock(context, table)) ? await insert() : await createByInsert(context, table, upload),
-  )
-}
+export const rowOperations = {
+  /**
+   * Appends or replaces rows; creates the data of a declared table. Throws TableNotFound or TableBranchNotFound (404).
+   */
+  async InsertIntoTable(context, { id, request, upload }) {
+    if (request.upload_id !== undefined)
+      throw new CatalogError('Unsupported', 'upload_id is not supported by this catalog')
+    const table = await requireTable(context.database, id)
+    const point = await resolvePoint(context, id, table, { branch: request.branch })
+    const mode = request.mode === 'Append' ? 'append' : 'overwrite'
+    const insert = async () => {
+      const { version, rows } = await context.engine.insert(point.location, upload, mode, point.branch)
+      return { version, num_inserted_rows: rows }
+    }
+    // The engine resolves concurrent appends.
+    if (mode === 'append' && (await hasData(context, table))) {
+      return await writeRows(context, table.objectId, insert)
+    }
+    return await context.dataLock.runExclusive(table.objectId, async () =>
+      (await hasDataUnderLock(context, table))
+        ? await insert()
+        : await createByInsert(context, table, upload),
+    )
+  },
 
-export async function countTableRows(
-  context: CatalogContext,
-  id: Identifier,
-  request: RequestOf<'CountTableRows'>,
-): Promise<ResponseOf<'CountTableRows'>> {
-  const { point } = await requirePoint(context, id, request)
-  return await context.engine.count(point.location, { ...point, predicate: request.predicate })
-}
+  async CountTableRows(context, { id, request }) {
+    const { point } = await requirePoint(context, id, request)
+    return await context.engine.count(point.location, { ...point, predicate: request.predicate })
+  },
 
-/** Runs a query. Yields the bytes of one Arrow IPC file. */
-export async function queryTable(
-  context: CatalogContext,
-  id: Identifier,
-  request: RequestOf<'QueryTable'>,
-): Promise<AsyncIterable<Uint8Array>> {
-  const { point } = await requirePoint(context, id, request)
-  return await context.engine.query(point.location, request)
-}
+  /** Runs a query. Yields the bytes of one Arrow IPC file. */
+  async QueryTable(context, { id, request }) {
+    const { point } = await requirePoint(context, id, request)
+    return await context.engine.query(point.location, request)
+  },
+
+  async ExplainTableQueryPlan(context, { id, request }) {
+    const point = await requireQueryPoint(context, id, request)
+    return await context.engine.plans.explain(point, request.query, request.verbose)
+  },
+
+  async AnalyzeTableQueryPlan(context, { id, request }) {
+    const point = await requireQueryPoint(context, id, request)
+    return await context.engine.plans.analyze(point, request.query)
+  },
+
+  /** A declared table is created by the first merge; if that inserts nothing, it is TableNotFound (404). */
+  async MergeInsertIntoTable(context, { id, request, upload }) {
+    for (const member of ['use_rte', 'use_lsm'] as const) {
+      if (request[member] === true)
+        throw new CatalogError('Unsupported', `${member} is not supported by this catalog`)
+    }
+    const table = await requireTable(context.database, id)
+    if (!(await hasData(context, table))) {
+      const created = await createByMerge(context, id, table, request, upload)
+      if (created !== undefined) return created
+    }
+    const point = await resolvePoint(context, id, table, request)
+    return toResponse(
+      await writeRows(context, table.objectId, () => context.engine.rows.merge(point, upload, request)),
+    )
+  },
+
+  /**
+   * Properties of the request are added to those of the table. If the database fails after the rows were updated, the
+   * response is a success without them.
+   */
+  async UpdateTable(context, { id, request }) {
+    const { table, point } = await requirePoint(context, id, { branch: request.branch })
+    const { version, rows } = await writeRows(context, table.objectId, () =>
+      context.engine.rows.update(point, request.predicate, request.updates),
+    )
+    const properties =
+      request.properties === undefined
+        ? table.properties
+        : await addProperties(context, table, request.properties)
+    return { version, updated_rows: rows, properties: { ...properties } }
+  },
+
+  async DeleteFromTable(context, { id, request: { branch, predicate } }) {
+    const { table, point } = await requirePoint(context, id, { branch })
+    const { version, rows } = await writeRows(context, table.objectId, () =>
+      context.engine.rows.delete(point, predicate),
+    )
+    return { version, num_deleted_rows: rows }
+  },
+} satisfies Operations
 
 /** Creates the data of a declared table. The caller holds the data lock. */
 async function createByInsert(
@@ -85,24 +128,6 @@ async function recordCreated(context: CatalogContext, table: TableEntry): Promis
   )
 }
 
-export async function explainTableQueryPlan(
-  context: CatalogContext,
-  id: Identifier,
-  request: RequestOf<'ExplainTableQueryPlan'>,
-): Promise<string> {
-  const point = await requireQueryPoint(context, id, request)
-  return await context.engine.plans.explain(point, request.query, request.verbose)
-}
-
-export async function analyzeTableQueryPlan(
-  context: CatalogContext,
-  id: Identifier,
-  request: RequestOf<'AnalyzeTableQueryPlan'>,
-): Promise<string> {
-  const point = await requireQueryPoint(context, id, request)
-  return await context.engine.plans.analyze(point, request.query)
-}
-
 async function requireQueryPoint(
   context: CatalogContext,
   id: Identifier,
@@ -113,28 +138,6 @@ async function requireQueryPoint(
     version: query.version,
   })
   return point
-}
-
-/** A declared table is created by the first merge; if that inserts nothing, it is TableNotFound (404). */
-export async function mergeInsertIntoTable(
-  context: CatalogContext,
-  id: Identifier,
-  request: RequestOf<'MergeInsertIntoTable'>,
-  upload: Uint8Array,
-): Promise<ResponseOf<'MergeInsertIntoTable'>> {
-  for (const member of ['use_rte', 'use_lsm'] as const) {
-    if (request[member] === true)
-      throw new CatalogError('Unsupported', `${member} is not supported by this catalog`)
-  }
-  const table = await requireTable(context.database, id)
-  if (!(await hasData(context, table))) {
-    const created = await createByMerge(context, id, table, request, upload)
-    if (created !== undefined) return created
-  }
-  const point = await resolvePoint(context, id, table, request)
-  return toResponse(
-    await writeRows(context, table.objectId, () => context.engine.rows.merge(point, upload, request)),
-  )
 }
 
 /**
@@ -183,26 +186,6 @@ function toResponse({
   return { version, num_inserted_rows: inserted, num_updated_rows: updated, num_deleted_rows: deleted }
 }
 
-/**
- * Properties of the request are added to those of the table. If the database fails after the rows were updated, the
- * response is a success without them.
- */
-export async function updateTable(
-  context: CatalogContext,
-  id: Identifier,
-  request: RequestOf<'UpdateTable'>,
-): Promise<ResponseOf<'UpdateTable'>> {
-  const { table, point } = await requirePoint(context, id, { branch: request.branch })
-  const { version, rows } = await writeRows(context, table.objectId, () =>
-    context.engine.rows.update(point, request.predicate, request.updates),
-  )
-  const properties =
-    request.properties === undefined
-      ? table.properties
-      : await addProperties(context, table, request.properties)
-  return { version, updated_rows: rows, properties: { ...properties } }
-}
-
 async function addProperties(
   context: CatalogContext,
   table: TableEntry,
@@ -217,16 +200,4 @@ async function addProperties(
     }),
   )
   return recorded ?? table.properties
-}
-
-export async function deleteFromTable(
-  context: CatalogContext,
-  id: Identifier,
-  { branch, predicate }: RequestOf<'DeleteFromTable'>,
-): Promise<ResponseOf<'DeleteFromTable'>> {
-  const { table, point } = await requirePoint(context, id, { branch })
-  const { version, rows } = await writeRows(context, table.objectId, () =>
-    context.engine.rows.delete(point, predicate),
-  )
-  return { version, num_deleted_rows: rows }
 }

@@ -15,21 +15,104 @@ import {
   resolvePoint,
   requirePoint,
 } from './find-table.ts'
+import type { Operations } from './operations.ts'
 import { deleteLeftovers } from './repair.ts'
 
-/** Throws TableAlreadyExists (409), and like `getClientOptions`; in the latter case the name stays reserved. */
-export async function declareTable(
-  context: CatalogContext,
-  id: Identifier,
-  request: RequestOf<'DeclareTable'>,
-): Promise<ResponseOf<'DeclareTable'>> {
-  const declared = await context.database
-    .transaction()
-    .execute((database) => declareInTransaction(context, database, id, request))
-  const wantsCredentials = request.vend_credentials !== false
-  const storageOptions = await context.getClientOptions(declared.location, wantsCredentials)
-  return { ...declared, ...(storageOptions && { storage_options: storageOptions }) }
-}
+export const tableOperations = {
+  /** Throws TableAlreadyExists (409), and like `getClientOptions`; in the latter case the name stays reserved. */
+  async DeclareTable(context, { id, request }) {
+    const declared = await context.database
+      .transaction()
+      .execute((database) => declareInTransaction(context, database, id, request))
+    const wantsCredentials = request.vend_credentials !== false
+    const storageOptions = await context.getClientOptions(declared.location, wantsCredentials)
+    return { ...declared, ...(storageOptions && { storage_options: storageOptions }) }
+  },
+
+  /**
+   * Returns version, schema and statistics only with `load_detailed_metadata` and data. Credentials are included unless
+   * the request declines them. Throws TableNotFound (404), and like `resolvePoint` and `getClientOptions`.
+   */
+  async DescribeTable(context, { id, request, schemaDialect: dialect }) {
+    const table = await requireTable(context.database, id)
+    const namesVersion = request.version !== undefined || request.tag !== undefined
+    const needsDataState = request.load_detailed_metadata || request.check_declared || namesVersion
+    const tableHasData = needsDataState && (await hasData(context, table))
+    const point = await resolvePoint(context, id, table, request)
+    const { location } = point
+    const storageOptions = await context.getClientOptions(location, request.vend_credentials !== false)
+    return {
+      table: id.at(-1) ?? '',
+      namespace: id.slice(0, -1),
+      location,
+      ...(request.with_table_uri ? { table_uri: context.storage.toUri(location) } : {}),
+      ...(request.load_detailed_metadata && tableHasData ? await describeData(context, point, dialect) : {}),
+      properties: { ...table.properties },
+      managed_versioning: true,
+      ...(storageOptions && { storage_options: storageOptions }),
+      ...(request.check_declared ? { is_only_declared: !tableHasData } : {}),
+    }
+  },
+
+  /** Throws TableNotFound, or like `resolvePoint` if the request names a point (404). */
+  async TableExists(context, { id, request }) {
+    const table = await requireTable(context.database, id)
+    if (request.version !== undefined) await hasData(context, table)
+    await resolvePoint(context, id, table, request)
+  },
+
+  /** The data does not move. Throws TableAlreadyExists (409), or NamespaceNotFound (404) for the new namespace. */
+  async RenameTable(context, { id, request }) {
+    const destination = assertIdentifier([
+      ...(request.new_namespace_id ?? id.slice(0, -1)),
+      request.new_table_name,
+    ])
+    await context.database.transaction().execute(async (database) => {
+      const table = await requireTable(database, id)
+      await requireNamespace(database, destination.slice(0, -1))
+      if ((await findObject(database, destination)) !== undefined)
+        throw alreadyExistsError('Table', destination)
+      await moveTable(database, table.objectId, destination)
+    })
+    return {}
+  },
+
+  /** Removes a table, then deletes its data with all versions. Throws TableNotFound (404). */
+  async DropTable(context, { id }) {
+    const { table, removed } = await context.database.transaction().execute(async (database) => {
+      const table = await requireTable(database, id)
+      return { table, removed: await removeTable(database, table.objectId) }
+    })
+    await deleteLeftovers(context, removed, 'runExclusive')
+    return { id, location: tableLocation(context, table), properties: { ...table.properties } }
+  },
+
+  async GetTableStats(context, { id, request: { branch } }) {
+    const { point } = await requirePoint(context, id, { branch })
+    const { totalBytes, numRows, numIndices, fragmentStats } = await context.engine.measure(point)
+    return {
+      total_bytes: totalBytes,
+      num_rows: numRows,
+      num_indices: numIndices,
+      fragment_stats: {
+        num_fragments: fragmentStats.numFragments,
+        num_small_fragments: fragmentStats.numSmallFragments,
+        lengths: fragmentStats.lengths,
+      },
+    }
+  },
+
+  /**
+   * Merges the sent keys and returns the result; null removes a key. Other keys stay, because clients store their own
+   * there. The API says "replace", but the engine's own call and existing catalogs merge.
+   */
+  async UpdateTableSchemaMetadata(context, { id, request: { branch, metadata } }) {
+    const { table, point } = await requirePoint(context, id, { branch })
+    return await context.dataLock.runExclusive(table.objectId, async () => ({
+      ...(await context.engine.changeMetadata(point, metadata)),
+    }))
+  },
+} satisfies Operations
 
 /** Declares a table in a transaction, without storage options; see `declareTable`. */
 export async function declareInTransaction(
@@ -46,49 +129,7 @@ export async function declareInTransaction(
   return { location: tableLocation(context, table), properties, managed_versioning: true }
 }
 
-type Request = RequestOf<'DescribeTable'>
 type Response = ResponseOf<'DescribeTable'>
-
-/**
- * Returns version, schema and statistics only with `load_detailed_metadata` and data. Credentials are included unless
- * the request declines them. Throws TableNotFound (404), and like `resolvePoint` and `getClientOptions`.
- */
-export async function describeTable(
-  context: CatalogContext,
-  id: Identifier,
-  request: Request,
-  dialect: SchemaDialect,
-): Promise<Response> {
-  const table = await requireTable(context.database, id)
-  const namesVersion = request.version !== undefined || request.tag !== undefined
-  const needsDataState = request.load_detailed_metadata || request.check_declared || namesVersion
-  const tableHasData = needsDataState && (await hasData(context, table))
-  const point = await resolvePoint(context, id, table, request)
-  const { location } = point
-  const storageOptions = await context.getClientOptions(location, request.vend_credentials !== false)
-  return {
-    table: id.at(-1) ?? '',
-    namespace: id.slice(0, -1),
-    location,
-    ...(request.with_table_uri ? { table_uri: context.storage.toUri(location) } : {}),
-    ...(request.load_detailed_metadata && tableHasData ? await describeData(context, point, dialect) : {}),
-    properties: { ...table.properties },
-    managed_versioning: true,
-    ...(storageOptions && { storage_options: storageOptions }),
-    ...(request.check_declared ? { is_only_declared: !tableHasData } : {}),
-  }
-}
-
-/** Throws TableNotFound, or like `resolvePoint` if the request names a point (404). */
-export async function requireTableExists(
-  context: CatalogContext,
-  id: Identifier,
-  request: RequestOf<'TableExists'>,
-): Promise<void> {
-  const table = await requireTable(context.database, id)
-  if (request.version !== undefined) await hasData(context, table)
-  await resolvePoint(context, id, table, request)
-}
 
 async function describeData(
   context: CatalogContext,
@@ -103,68 +144,4 @@ async function describeData(
     metadata: { ...metadata },
     ...(stats && { stats: { num_deleted_rows: stats.numDeletedRows, num_fragments: stats.numFragments } }),
   }
-}
-
-/** The data does not move. Throws TableAlreadyExists (409), or NamespaceNotFound (404) for the new namespace. */
-export async function renameTable(
-  context: CatalogContext,
-  id: Identifier,
-  request: RequestOf<'RenameTable'>,
-): Promise<ResponseOf<'RenameTable'>> {
-  const destination = assertIdentifier([
-    ...(request.new_namespace_id ?? id.slice(0, -1)),
-    request.new_table_name,
-  ])
-  await context.database.transaction().execute(async (database) => {
-    const table = await requireTable(database, id)
-    await requireNamespace(database, destination.slice(0, -1))
-    if ((await findObject(database, destination)) !== undefined)
-      throw alreadyExistsError('Table', destination)
-    await moveTable(database, table.objectId, destination)
-  })
-  return {}
-}
-
-/** Removes a table, then deletes its data with all versions. Throws TableNotFound (404). */
-export async function dropTable(context: CatalogContext, id: Identifier): Promise<ResponseOf<'DropTable'>> {
-  const { table, removed } = await context.database.transaction().execute(async (database) => {
-    const table = await requireTable(database, id)
-    return { table, removed: await removeTable(database, table.objectId) }
-  })
-  await deleteLeftovers(context, removed, 'runExclusive')
-  return { id, location: tableLocation(context, table), properties: { ...table.properties } }
-}
-
-export async function getTableStats(
-  context: CatalogContext,
-  id: Identifier,
-  { branch }: RequestOf<'GetTableStats'>,
-): Promise<ResponseOf<'GetTableStats'>> {
-  const { point } = await requirePoint(context, id, { branch })
-  const { totalBytes, numRows, numIndices, fragmentStats } = await context.engine.measure(point)
-  return {
-    total_bytes: totalBytes,
-    num_rows: numRows,
-    num_indices: numIndices,
-    fragment_stats: {
-      num_fragments: fragmentStats.numFragments,
-      num_small_fragments: fragmentStats.numSmallFragments,
-      lengths: fragmentStats.lengths,
-    },
-  }
-}
-
-/**
- * Merges the sent keys and returns the result; null removes a key. Other keys stay, because clients store their own
- * there. The API says "replace", but the engine's own call and existing catalogs merge.
- */
-export async function updateTableSchemaMetadata(
-  context: CatalogContext,
-  id: Identifier,
-  { branch, metadata }: RequestOf<'UpdateTableSchemaMetadata'>,
-): Promise<ResponseOf<'UpdateTableSchemaMetadata'>> {
-  const { table, point } = await requirePoint(context, id, { branch })
-  return await context.dataLock.runExclusive(table.objectId, async () => ({
-    ...(await context.engine.changeMetadata(point, metadata)),
-  }))
 }

@@ -12,6 +12,9 @@ export interface NewJob {
   readonly request: Readonly<Record<string, unknown>>
 }
 
+/** For clients; small, as listings of events read it. */
+export type JobResult = Readonly<Record<string, unknown>>
+
 interface JobFailure {
   readonly kind: ErrorName
   /** For clients: without paths and secrets. */
@@ -24,8 +27,7 @@ export interface Job extends NewJob {
   readonly state: JobState
   readonly isCancelRequested: boolean
   readonly attempts: number
-  /** Small, as listings of events read it. */
-  readonly result: Readonly<Record<string, unknown>> | undefined
+  readonly result: JobResult | undefined
   readonly failure: JobFailure | undefined
   /** Milliseconds since the epoch. */
   readonly createdAt: number
@@ -43,7 +45,7 @@ export type JobProgress = Pick<
 >
 
 export type JobEnd =
-  | { readonly state: 'finished'; readonly result: Readonly<Record<string, unknown>> }
+  | { readonly state: 'finished'; readonly result: JobResult }
   | { readonly state: 'failed'; readonly failure: JobFailure }
   | { readonly state: 'cancelled' }
 
@@ -110,13 +112,14 @@ export async function listNewestJobs(database: CatalogDatabase, limit: number): 
 }
 
 /** Counts queued and running jobs. */
-export async function countUnfinishedJobs(database: CatalogDatabase): Promise<number> {
-  const row = await database
+export async function countUnfinishedJobs(database: CatalogDatabase): Promise<ReadonlyMap<JobState, number>> {
+  const rows = await database
     .selectFrom('jobs')
-    .select(({ fn }) => fn.countAll().as('count'))
+    .select(['state', ({ fn }) => fn.countAll().as('count')])
     .where('ended_at', 'is', null)
-    .executeTakeFirst()
-  return Number(row?.count ?? 0)
+    .groupBy('state')
+    .execute()
+  return new Map(rows.map(({ state, count }) => [state, Number(count)]))
 }
 
 /** Lists the queued and running jobs, the oldest first. */

@@ -6,7 +6,7 @@ import type { Logger } from 'pino'
 import { type BackendSettings, postgresUrlSchema } from '../settings/backend-settings.ts'
 import type { AdvisoryLocks } from './advisory-locks.ts'
 import { openPostgres } from './postgres.ts'
-import { type CatalogDatabase, migrateDatabase, type CatalogTables } from './schema.ts'
+import { type CatalogDatabase, migrateDatabase, type CatalogTables, type OnQuery } from './schema.ts'
 
 export interface OpenedDatabase {
   readonly database: CatalogDatabase
@@ -24,16 +24,17 @@ export async function openDatabase(
   dataFolder: string | undefined,
   log: Logger,
   follow: FollowSetting,
+  onQuery?: OnQuery,
 ): Promise<OpenedDatabase> {
   if (postgres === undefined) {
     const location = folder ?? dataFolder
     if (location === undefined) throw new Error('no folder configured for the store')
     await makeFolder(location)
-    const database = await openSqlite(join(location, 'catalog.sqlite'))
+    const database = await openSqlite(join(location, 'catalog.sqlite'), onQuery)
     return { database, locks: undefined, close: () => database.destroy() }
   }
   const url = await followPostgresUrl(postgres, follow)
-  const { database, locks } = await openPostgres({ ...postgres, url }, log)
+  const { database, locks } = await openPostgres({ ...postgres, url, onQuery }, log)
   return {
     database,
     locks,
@@ -86,9 +87,10 @@ const busyTimeoutMs = 1000
  * Creates a missing file and migrates its schema. A commit is on disk before it resolves. The file is exclusive to this
  * process: a second process that opens it fails.
  */
-export async function openSqlite(file: string): Promise<CatalogDatabase> {
+export async function openSqlite(file: string, onQuery?: OnQuery): Promise<CatalogDatabase> {
   const connection = connect(file)
-  const database = new Kysely<CatalogTables>({ dialect: new SqliteDialect({ database: connection }) })
+  const dialect = new SqliteDialect({ database: connection })
+  const database = new Kysely<CatalogTables>({ dialect, ...(onQuery && { log: onQuery }) })
   try {
     await migrateDatabase(database, 'text')
   } catch (error) {

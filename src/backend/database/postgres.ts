@@ -7,7 +7,13 @@ import { parseIntoClientConfig } from 'pg-connection-string'
 import type { Logger } from 'pino'
 import { AdvisoryLocks } from './advisory-locks.ts'
 import { databaseUnavailableError, isReadOnlyServer, isRejectedLogin, isConflict } from './postgres-errors.ts'
-import { migrateDatabase, postgresNameType, type CatalogDatabase, type CatalogTables } from './schema.ts'
+import {
+  migrateDatabase,
+  postgresNameType,
+  type CatalogDatabase,
+  type CatalogTables,
+  type OnQuery,
+} from './schema.ts'
 
 export interface PostgresOptions {
   /** `postgresql://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full`; new connections use its current value. */
@@ -16,6 +22,7 @@ export interface PostgresOptions {
   readonly schema: string
   /** At least 2: one is reserved for locks. */
   readonly maxConnections: number
+  readonly onQuery?: OnQuery | undefined
 }
 
 export interface PostgresDatabase {
@@ -41,7 +48,7 @@ export async function openPostgres(
   log: Logger,
   silenceMs = defaultSilenceMs,
 ): Promise<PostgresDatabase> {
-  const { url, schema, maxConnections } = options
+  const { url, schema, maxConnections, onQuery } = options
   let lastGood: pg.ClientConfig | undefined
   /** Reads the files that the URL names, such as `sslrootcert`. One that is being replaced keeps the last good ones. */
   const readConfig = (): pg.ClientConfig => {
@@ -113,6 +120,7 @@ export async function openPostgres(
   pool.on('error', () => {})
   const database: CatalogDatabase = new Kysely<CatalogTables>({
     dialect: new PostgresDialect({ pool: { connect, end: () => pool.end() } }),
+    ...(onQuery && { log: onQuery }),
   })
   try {
     await verifyConnection(connect)

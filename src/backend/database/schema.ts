@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type ColumnType, type Kysely, Migrator, sql, type RawBuilder } from 'kysely'
+import { type ColumnType, type Kysely, type LogEvent, Migrator, sql, type RawBuilder } from 'kysely'
 
 /** Every namespace and every table is one row, so they share one set of names per parent. */
 interface ObjectTable {
@@ -105,6 +105,9 @@ export interface CatalogTables {
   leftovers: LeftoverTable
   catalog_identity: CatalogIdentityTable
 }
+
+/** Is called after each statement. */
+export type OnQuery = (event: LogEvent) => void
 
 /** The catalog database, or one transaction on it. */
 export type CatalogDatabase = Kysely<CatalogTables>

@@ -35,6 +35,11 @@ export class KeyedLock {
     this.#timeoutMs = timeoutMs
   }
 
+  /** How much work waits, with all keys. */
+  get waiting(): number {
+    return [...this.#queues.values()].reduce((sum, { waiting }) => sum + waiting.size, 0)
+  }
+
   async runExclusive<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
     return await this.#run(key, true, work)
   }

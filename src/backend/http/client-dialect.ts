@@ -9,7 +9,7 @@ import {
   type OperationName,
 } from 'catalog-gateway/catalog-api'
 import { getMembers, isObject } from 'catalog-gateway/lib'
-import type { RequestMembers } from '../catalog/catalog-call.ts'
+import type { RequestMembers } from '../catalog/operations.ts'
 import type { SchemaDialect } from '../engine/schema/schema-json.ts'
 
 /**

@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import {
   assertArrowContentType,
   type BuiltInOperation,
@@ -13,12 +13,17 @@ import {
 } from 'catalog-gateway/catalog-api'
 import { type DescribedOperation, operationSchemas } from '../schemas/operation-schemas.ts'
 import { isListOfStrings, isObject } from 'catalog-gateway/lib'
-import type { FastifyRequest } from 'fastify'
 import type { z } from 'zod'
-import type { RequestMembers, OperationRequest } from '../catalog/catalog-call.ts'
+import type { OperationRequest, RequestMembers } from '../catalog/operations.ts'
 import type { Catalog } from '../open-catalog.ts'
 import type { ClientDialect } from './client-dialect.ts'
-import { openUpload, readBody } from './request-body.ts'
+import type { BackendSettings } from '../settings/backend-settings.ts'
+import { type MemoryBudget, openBody, readBody } from './request-body.ts'
+
+/** How much of a request is read into memory, and the memory for the Arrow data of all of them. */
+export interface BodyLimits extends Pick<BackendSettings['limits'], 'maxJsonBytes' | 'maxUploadBytes'> {
+  readonly memory: MemoryBudget
+}
 
 /**
  * Reads the body, merges route, headers and body, and calls the catalog. Throws InvalidInput (400) for a body that
@@ -26,14 +31,14 @@ import { openUpload, readBody } from './request-body.ts'
  */
 export async function executeOperation(
   catalog: Catalog,
-  maxJsonBytes: number,
-  request: FastifyRequest,
+  { maxJsonBytes, maxUploadBytes, memory }: BodyLimits,
+  request: IncomingMessage,
   route: RouteMatch<BuiltInOperation>,
   dialect: ClientDialect,
 ): Promise<unknown> {
   const { operation, id, indexName = '', delimiter } = route
   const { headers } = request
-  const body = openUpload(request.raw)
+  const body = openBody(request)
   const isSchemaUpload = operation.alsoArrowSchema && isArrowStreamType(headers['content-type'] ?? '')
   const isUpload = operation.body === 'arrow' || isSchemaUpload
   if (operation.body === 'arrow') assertArrowContentType(headers['content-type'])
@@ -41,15 +46,16 @@ export async function executeOperation(
     ? {}
     : parseMembers(route, await readBody(body, { setting: 'maxJsonBytes', maxBytes: maxJsonBytes }))
   const sent = dialect.readMembers(operation.name, mergeMembers(route, members, headers), headers)
-  const call = {
-    id,
-    indexName,
-    delimiter,
-    request: isSchemaUpload ? sent : parseRequest(operation.name, sent),
-    upload: isUpload ? body : undefined,
-    schemaDialect: dialect.schemaDialect,
+  const parsed = isSchemaUpload ? sent : parseRequest(operation.name, sent)
+  const execute = async (upload: Uint8Array | undefined): Promise<unknown> => {
+    const call = { id, indexName, delimiter, request: parsed, upload, schemaDialect: dialect.schemaDialect }
+    return await catalog.execute(dialect.servingOperation(operation.name), call)
   }
-  const result = await catalog.execute(dialect.servingOperation(operation.name), call)
+  const result = isUpload
+    ? await memory.run(async (reserve) =>
+        execute(await readBody(body, { setting: 'maxUploadBytes', maxBytes: maxUploadBytes }, reserve)),
+      )
+    : await execute(undefined)
   return dialect.writeResponse(operation.name, result)
 }
 

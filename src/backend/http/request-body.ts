@@ -1,7 +1,14 @@
 import type { IncomingMessage } from 'node:http'
 import { CatalogError, invalidInput } from 'catalog-gateway/catalog-api'
 import { formatBytes, TimeoutExceeded, withTimeout } from 'catalog-gateway/lib'
-import type { Upload } from '../catalog/catalog-call.ts'
+
+/** The body of a request. */
+export interface Body {
+  /** Readable once, with backpressure. Throws InvalidInput (400) if the body is truncated. */
+  readonly chunks: AsyncIterable<Uint8Array>
+  /** Bytes, if announced. */
+  readonly length: number | undefined
+}
 
 /** The maximum size of a body, and its setting below `limits`. */
 export interface BodyLimit {
@@ -17,7 +24,7 @@ const blockBytes = 1024 * 1024
  * The connection survives a reader that stops early. Throws InvalidInput with status 415 for a compressed body; reading
  * throws it with status 408 if no chunk arrives in time, as a peer that vanished would hold its memory forever.
  */
-export function openUpload(request: IncomingMessage, timeoutMs = chunkTimeoutMs): Upload {
+export function openBody(request: IncomingMessage, timeoutMs = chunkTimeoutMs): Body {
   const {
     'content-length': announced,
     'transfer-encoding': transfer,
@@ -36,7 +43,7 @@ export function openUpload(request: IncomingMessage, timeoutMs = chunkTimeoutMs)
  * the limit, unread if its length is announced.
  */
 export async function readBody(
-  { chunks, length: announced = Number.POSITIVE_INFINITY }: Upload,
+  { chunks, length: announced = Number.POSITIVE_INFINITY }: Body,
   { setting, maxBytes }: BodyLimit,
   reserve: (bytes: number) => void = () => {},
 ): Promise<Buffer> {
@@ -98,10 +105,16 @@ export type Reserve = (bytes: number) => void
 
 /** The memory for Arrow data that the engine cannot stream, shared by all requests. */
 export class MemoryBudget {
+  readonly #bytes: number
   #freeBytes: number
 
   constructor(bytes: number) {
+    this.#bytes = bytes
     this.#freeBytes = bytes
+  }
+
+  get reservedBytes(): number {
+    return this.#bytes - this.#freeBytes
   }
 
   /** Returns what it reserved when `work` has ended. */

@@ -1,36 +1,56 @@
+import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
-import type { FastifyReply } from 'fastify'
+import { pipeline } from 'node:stream/promises'
 import { arrowFileType, arrowStreamType, CatalogError, type Operation } from 'catalog-gateway/catalog-api'
-import { isObject } from 'catalog-gateway/lib'
+import { hasErrorCode, isObject } from 'catalog-gateway/lib'
 import { toStorageFullError } from '../storage/storage-errors.ts'
 import { toPostgresCatalogError } from '../database/postgres-errors.ts'
 
-/**
- * Sends JSON (plain text if the result is a text and the client asks for that), an empty body, or streamed Arrow data
- * with backpressure; the query ends if the client disconnects. If a query fails midway, `onFailure` is called and the
- * connection is reset, so that a partial response never looks complete.
- */
-export function sendResponse(
-  reply: FastifyReply,
-  operation: Operation,
-  result: unknown,
-  onFailure: (error: Error) => void,
-): FastifyReply {
-  reply.code(operation.mayStartJob && hasJob(result) ? 202 : operation.status)
-  if (operation.response === 'empty') return reply.send()
-  if (typeof result === 'string' && prefersPlainText(reply.request.headers.accept)) {
-    return reply.header('content-type', 'text/plain; charset=utf-8').send(result)
-  }
-  if (operation.response === 'json') {
-    return reply.header('content-type', 'application/json').send(JSON.stringify(result))
-  }
+/** A response that is still to be sent. */
+export interface Reply {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | AsyncIterable<unknown>
+}
+
+export function toJsonReply(value: unknown, status = 200, headers: Reply['headers'] = {}): Reply {
+  return { status, headers: { ...headers, 'content-type': 'application/json' }, body: JSON.stringify(value) }
+}
+
+/** JSON (plain text if the result is a text and the client asks for that), an empty body, or Arrow data. */
+export function toReply(operation: Operation, result: unknown, accept: string | undefined): Reply {
+  const status = operation.mayStartJob && hasJob(result) ? 202 : operation.status
+  if (operation.response === 'empty') return { status, headers: {}, body: '' }
+  if (typeof result === 'string' && prefersPlainText(accept))
+    return { status, headers: { 'content-type': 'text/plain; charset=utf-8' }, body: result }
+  if (operation.response === 'json') return toJsonReply(result, status)
   if (!isAsyncIterable(result)) throw new TypeError(`${operation.name} returned no Arrow data`)
-  const file = Readable.from(result, { objectMode: false })
-  file.once('error', onFailure)
-  if (reply.raw.destroyed) file.destroy()
-  return reply
-    .header('content-type', operation.response === 'arrow' ? arrowFileType : arrowStreamType)
-    .send(file)
+  const type = operation.response === 'arrow' ? arrowFileType : arrowStreamType
+  return { status, headers: { 'content-type': type }, body: result }
+}
+
+export function toErrorReply(error: CatalogError, requestId: string): Reply {
+  return toJsonReply(error.toResponse(requestId), error.status, error.headers)
+}
+
+/**
+ * Streams with backpressure; a query ends if the client disconnects. If a query fails midway, `onFailure` is called and
+ * the connection is reset, so that a partial response never looks complete.
+ */
+export async function sendReply(
+  response: ServerResponse,
+  { status, headers, body }: Reply,
+  onFailure: (error: unknown) => void = () => {},
+): Promise<void> {
+  response.statusCode = status
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
+  if (typeof body === 'string') {
+    response.end(body)
+    return
+  }
+  await pipeline(Readable.from(body, { objectMode: false }), response).catch((error: unknown) => {
+    if (!hasErrorCode(error, 'ERR_STREAM_PREMATURE_CLOSE')) onFailure(error)
+  })
 }
 
 /** Whether a client accepts plain text and no JSON. Many clients list both, and expect JSON. */
@@ -48,14 +68,6 @@ function hasJob(result: unknown): boolean {
 
 function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
   return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
-}
-
-export function sendError(reply: FastifyReply, error: CatalogError, requestId: string): FastifyReply {
-  return reply
-    .code(error.status)
-    .headers(error.headers)
-    .header('content-type', 'application/json')
-    .send(JSON.stringify(error.toResponse(requestId)))
 }
 
 /** Any other error becomes Internal without details. */

@@ -3,12 +3,12 @@ import { createServer, type IncomingMessage, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { expect, it, onTestFinished } from 'vitest'
-import { openUpload, readBody } from '../../http/request-body.ts'
+import { openBody, readBody } from '../../http/request-body.ts'
 
 const limit = { setting: 'maxUploadBytes', maxBytes: 100 } as const
 const timeoutMs = 50
 
-type Read = (upload: ReturnType<typeof openUpload>) => Promise<unknown>
+type Read = (upload: ReturnType<typeof openBody>) => Promise<unknown>
 
 /** Begins a request with a body of 10 bytes, sends `body`, and resolves with what `read` has read. */
 async function upload(body: string, read: Read) {
@@ -24,7 +24,7 @@ async function upload(body: string, read: Read) {
   sent.flushHeaders()
   sent.write(body)
   const [received] = (await once(server, 'request')) as [IncomingMessage]
-  return await read(openUpload(received, timeoutMs))
+  return await read(openBody(received, timeoutMs))
 }
 
 const readAll: Read = (opened) => readBody(opened, limit)

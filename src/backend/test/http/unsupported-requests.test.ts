@@ -4,7 +4,7 @@ import { getOperation } from '../../../catalog-api/operations.ts'
 import { sampleRequests } from '../../../../test/conformance/sample-requests.ts'
 import { orders, streamOf } from '../engine/sample-tables.ts'
 import { errorOf, runningBackend } from '../support/running-backend.ts'
-import { unsupportedOperations } from '../../unsupported-operations.ts'
+import { unsupportedOperations } from '../../catalog/catalog-operations.ts'
 
 type SentRequest = readonly [target: string, body?: unknown]
 

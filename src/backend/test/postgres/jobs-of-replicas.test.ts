@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import { expect, inject, onTestFinished, it } from 'vitest'
 import { JobRunner } from '../../catalog/job-runner.ts'
-import { openLock } from '../../catalog/context.ts'
+import { openLock } from '../../catalog/locks.ts'
 import { createDeferred } from '../../../../test/gateway/support/waiting.ts'
 import { fixed } from '../../../lib/fs/follow-files.ts'
 import { openPostgres } from '../../database/postgres.ts'
@@ -30,6 +30,7 @@ async function openReplica(schema: string) {
       },
     },
   )
+  jobs.start()
   onTestFinished(async () => {
     finished.resolve(undefined)
     await jobs.close()

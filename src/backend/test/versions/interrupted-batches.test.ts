@@ -6,12 +6,9 @@ import { expect, onTestFinished, it } from 'vitest'
 import { eventually } from '../../../../test/support/eventually.ts'
 import { directOutbound } from '../../../outbound/outbound.ts'
 import type { CatalogContext } from '../../catalog/context.ts'
-import { batchCommitTables } from '../../catalog/commit-batch.ts'
-import { createTableVersion } from '../../catalog/create-version.ts'
-import { describeTable } from '../../catalog/tables.ts'
+import { catalogOperations } from '../../catalog/catalog-operations.ts'
+import type { ResponseOf } from '../../schemas/operation-schemas.ts'
 import { openCatalogContext } from '../../catalog/open-context.ts'
-import { countTableRows, insertIntoTable, queryTable } from '../../catalog/rows.ts'
-import { describeTableVersion, listTableVersions } from '../../catalog/versions.ts'
 import { type ManifestStore, openManifestStore } from '../../engine/manifest/manifest-store.ts'
 import { openEngine } from '../../engine/lancedb-engine.ts'
 import { openStorage } from '../../storage/open-storage.ts'
@@ -151,8 +148,7 @@ withSqlite.each(moments)(
       return isHere ? await never() : result
     })
     const catalog = await openOn(dataFolder, manifests)
-    const request = operationSchemas.BatchCommitTables.request.parse({ operations })
-    void batchCommitTables(catalog, request)
+    void execute(catalog, 'BatchCommitTables', { operations })
     await end
     await catalog.database.destroy()
     // The client may delete its files: the catalog has retained what it needs.
@@ -171,30 +167,23 @@ withSqlite.each(moments)(
   },
 )
 
+type BatchResponse = ResponseOf<'BatchCommitTables'>
+
 type Use = (catalog: CatalogContext) => Promise<unknown>
 
 const uses: readonly [string, Use][] = [
-  ['lists its versions', (catalog) => listTableVersions(catalog, ['a'], read('ListTableVersions', {}))],
-  [
-    'describes it',
-    (catalog) =>
-      describeTable(catalog, ['a'], read('DescribeTable', { load_detailed_metadata: true }), 'namespace'),
-  ],
-  [
-    'describes a version',
-    (catalog) => describeTableVersion(catalog, ['a'], read('DescribeTableVersion', { version: 3 })),
-  ],
-  ['counts its rows', (catalog) => countTableRows(catalog, ['a'], read('CountTableRows', {}))],
+  ['lists its versions', (catalog) => execute(catalog, 'ListTableVersions')],
+  ['describes it', (catalog) => execute(catalog, 'DescribeTable', { load_detailed_metadata: true })],
+  ['describes a version', (catalog) => execute(catalog, 'DescribeTableVersion', { version: 3 })],
+  ['counts its rows', (catalog) => execute(catalog, 'CountTableRows')],
   [
     'queries it',
     async (catalog) => {
-      for await (const chunk of await queryTable(catalog, ['a'], read('QueryTable', { k: 9 }))) void chunk
+      const rows = (await execute(catalog, 'QueryTable', { k: 9 })) as AsyncIterable<Uint8Array>
+      for await (const chunk of rows) void chunk
     },
   ],
-  [
-    'inserts rows',
-    (catalog) => insertIntoTable(catalog, ['a'], read('InsertIntoTable', {}), streamOf(orders(1))),
-  ],
+  ['inserts rows', (catalog) => execute(catalog, 'InsertIntoTable', {}, streamOf(orders(1)))],
   [
     'commits the next version',
     async (catalog) => {
@@ -208,16 +197,23 @@ const uses: readonly [string, Use][] = [
             .executeTakeFirstOrThrow()
         ).location ?? '',
       )
-      await listTableVersions(catalog, ['a'], read('ListTableVersions', {}))
-      const request = read('CreateTableVersion', await (await committer(location)).stage())
-      await createTableVersion(catalog, ['a'], request)
+      await execute(catalog, 'ListTableVersions')
+      await execute(catalog, 'CreateTableVersion', await (await committer(location)).stage())
     },
   ],
 ]
 
-function read(name: keyof typeof operationSchemas, members: object): never {
+/** Carries out an operation of the table `a`. */
+async function execute(
+  catalog: CatalogContext,
+  name: keyof typeof operationSchemas,
+  members: object = {},
+  upload?: Uint8Array,
+): Promise<unknown> {
   // The compiler relates operations to their types where requests are handled; here only the name is known.
-  return operationSchemas[name].request.parse(members) as never
+  const operation = catalogOperations[name] as (context: CatalogContext, call: object) => Promise<unknown>
+  const request = operationSchemas[name].request.parse(members)
+  return await operation(catalog, { id: ['a'], request, upload, schemaDialect: 'namespace' })
 }
 
 it.each(everyInTheLongForm(uses, 3))(
@@ -236,8 +232,7 @@ it.each(everyInTheLongForm(uses, 3))(
       isOpen = false
     }
     onTestFinished(close)
-    const request = operationSchemas.BatchCommitTables.request.parse({ operations })
-    const { results } = await batchCommitTables(catalog, request)
+    const { results } = (await execute(catalog, 'BatchCommitTables', { operations })) as BatchResponse
     expect(results[3]?.create_table_version?.version?.version).toBe(4)
     await expect(use(catalog)).rejects.toThrow()
     isBroken = false
@@ -251,6 +246,6 @@ it.each(everyInTheLongForm(uses, 3))(
 )
 
 /** The folder of the table that the last created version of the batch belongs to. */
-function locationOf(results: Awaited<ReturnType<typeof batchCommitTables>>['results']): string {
+function locationOf(results: BatchResponse['results']): string {
   return `/${results[3]?.create_table_version?.version?.manifest_path}`.replace(/\/_versions\/.*$/, '')
 }

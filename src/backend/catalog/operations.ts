@@ -1,13 +1,18 @@
 import type { Identifier, OperationName, operations } from 'catalog-gateway/catalog-api'
 import type { DescribedOperation, RequestOf, ResponseOf } from '../schemas/operation-schemas.ts'
 import type { SchemaDialect } from '../engine/schema/schema-json.ts'
+import type { CatalogContext } from './context.ts'
 
 export type RequestMembers = Readonly<Record<string, unknown>>
 
-/** The method of each operation. */
-export type CatalogOperations = {
-  readonly [Name in OperationName]: (call: CatalogCall<Name>) => Promise<OperationResult<Name>>
-}
+/** Carries out a checked request. Throws CatalogError. */
+type Operation<Name extends OperationName> = (
+  context: CatalogContext,
+  call: CatalogCall<Name>,
+) => Promise<OperationResult<Name>>
+
+/** Some operations by their names. */
+export type Operations = { readonly [Name in OperationName]?: Operation<Name> }
 
 /** A checked request: body, route and headers agree. The envelope of the body is in `id`. */
 export interface CatalogCall<Name extends OperationName> {
@@ -19,15 +24,9 @@ export interface CatalogCall<Name extends OperationName> {
   readonly delimiter: string
   /** The members parsed by the operation's schema, with defaults; those of the query if a schema of new columns is uploaded. */
   readonly request: OperationRequest<Name>
+  /** A complete Arrow IPC stream. */
   readonly upload: OperationUpload<Name>
   readonly schemaDialect: SchemaDialect
-}
-
-export interface Upload {
-  /** Readable once, with backpressure. Throws InvalidInput (400) if the body is truncated. */
-  readonly chunks: AsyncIterable<Uint8Array>
-  /** Bytes, if announced. */
-  readonly length: number | undefined
 }
 
 /** The parsed request of an operation; for an operation without a schema, the members as sent. */
@@ -48,9 +47,9 @@ type OperationResult<Name extends OperationName> =
 
 type OperationUpload<Name extends OperationName> =
   Name extends OperationsMatching<{ body: 'arrow' }>
-    ? Upload
+    ? Uint8Array
     : Name extends OperationsMatching<{ alsoArrowSchema: true }>
-      ? Upload | undefined
+      ? Uint8Array | undefined
       : undefined
 
 type OperationsMatching<Facts> = {
