@@ -2,7 +2,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
-import { isThorough } from '../test/support/thorough.ts'
+import { isProvided } from '../test/support/requirements.ts'
 import { companions } from './companions.ts'
 import { fetchNode } from './fetched-programs.ts'
 import { readOptions, usage } from './options.ts'
@@ -10,19 +10,11 @@ import { peers } from './peers.ts'
 import { workloads } from './workloads.ts'
 
 const program = fileURLToPath(new URL('main.ts', import.meta.url))
-const canRun =
-  isThorough &&
-  process.platform === 'linux' &&
-  spawnSync('wrk', ['-v']).error === undefined &&
-  (await fetchNode(24).then(
-    () => true,
-    () => false,
-  ))
-if (!canRun) {
-  console.warn(
-    'SKIPPED: a run of the bench, which needs wrk and Node 24 from npm, and is part of npm run test:thorough.',
-  )
-}
+const hasNode = await fetchNode(24).then(
+  () => true,
+  () => false,
+)
+const canRun = isProvided('wrk', () => hasNode && spawnSync('wrk', ['-v']).error === undefined)
 
 async function bench(parameters: readonly string[]) {
   const child = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), program, ...parameters])

@@ -7,8 +7,6 @@ import { listings } from './listings.ts'
 import { policies } from './policies.ts'
 import { principals } from './principals.ts'
 
-if (!isThorough) console.warn('SKIPPED: the shape of growth, which is part of npm run test:thorough.')
-
 /** What four times as much may cost: linear is 4, quadratic 16. Compilers and caches make for the rest. */
 const maxFactor = 9
 const rounds = 3

@@ -2,6 +2,7 @@ import { defineConfig } from 'vitest/config'
 import { filesWithLongForm, longFiles } from '../../test/support/long-form.ts'
 import { gatewaySources, testSettings } from '../../test/support/test-settings.ts'
 import { isThorough } from '../../test/support/thorough.ts'
+import { isProvided } from '../../test/support/requirements.ts'
 import { findPostgres } from './test/postgres/find-postgres.ts'
 import { credentials } from './test/s3/credentials.ts'
 import { hasCeph } from './test/s3/find-ceph.ts'
@@ -13,14 +14,8 @@ const withEveryStore = isThorough
   ? ['test/{conformance,database,jobs,rows,startup,tables,versions}/**/*.test.ts']
   : []
 
-const hasPostgres = findPostgres() !== undefined
-if (!hasPostgres) console.warn('SKIPPED: the tests on PostgreSQL, as there is no PostgreSQL on this machine.')
-
-const hasObjectStore = isThorough && hasCeph()
-if (!hasObjectStore) {
-  const reason = isThorough ? 'there is no Ceph on this machine' : 'they are part of npm run test:thorough'
-  console.warn(`SKIPPED: the tests of tables in an object store, as ${reason}.`)
-}
+const hasPostgres = isProvided('postgresql', () => findPostgres() !== undefined)
+const hasObjectStore = isThorough && isProvided('ceph', hasCeph)
 
 export default defineConfig({
   resolve: { alias: gatewaySources },

@@ -6,8 +6,6 @@ import { hasBrowser, startBrowser } from './browser.ts'
 import { openConsole, openDocs, sendSampleRequests, startSampleGateway } from './sample-pages.ts'
 
 const isInstalled = hasBrowser()
-if (!isInstalled)
-  console.warn('SKIPPED: the tests of accessible pages, as there is no Chromium on this machine.')
 const inBrowser = it.skipIf(!isInstalled)
 
 let browser: Browser

@@ -1,15 +1,11 @@
-import { accessSync, constants } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { chromium, type Browser } from 'playwright-core'
+import { isProvided } from '../support/requirements.ts'
 
 const executablePath = '/usr/bin/chromium'
 
 export function hasBrowser(): boolean {
-  try {
-    accessSync(executablePath, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
+  return isProvided('chromium', () => existsSync(executablePath))
 }
 
 /** Starts a browser without background requests. The caller must close it. */

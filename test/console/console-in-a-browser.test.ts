@@ -6,8 +6,6 @@ import { startRecordingUpstream, type RecordingUpstream } from '../gateway/suppo
 import { hasBrowser, startBrowser } from './browser.ts'
 
 const isInstalled = hasBrowser()
-if (!isInstalled)
-  console.warn('SKIPPED: the tests of the console in a browser, as there is no Chromium on this machine.')
 const inBrowser = it.skipIf(!isInstalled)
 
 /** A name that runs script if it is ever used as markup. */

@@ -4,15 +4,11 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { projectFolder } from '../e2e/built-program.ts'
+import { isProvided } from '../support/requirements.ts'
 import { makeTemporaryFolder, removeFolder } from '../support/temporary-folder.ts'
 
 const generator = join(projectFolder, 'site/node_modules/vitepress/bin/vitepress.js')
-const isInstalled = existsSync(generator)
-if (!isInstalled) {
-  console.warn(
-    'SKIPPED: tests of the documentation site, as its packages are not installed (npm ci in site).',
-  )
-}
+const isInstalled = isProvided('site', () => existsSync(generator))
 
 describe.skipIf(!isInstalled)('the documentation site', () => {
   let folder: string

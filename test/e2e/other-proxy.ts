@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { hasProgram } from '../support/find-program.ts'
+import { hasProgram } from '../support/requirements.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { eventually } from '../support/eventually.ts'
 

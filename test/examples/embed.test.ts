@@ -45,9 +45,6 @@ const majors = isThorough ? [20, 22, 24, 26] : [Number(process.versions.node.spl
 
 for (const major of majors) {
   const node = hasOpenssl() ? await findNode(major) : undefined
-  if (node === undefined) {
-    console.warn(`SKIPPED: the example on Node ${major}, as there is no openssl or no such Node.`)
-  }
   describe.skipIf(node === undefined)(`examples/embed on Node ${major}`, () => {
     it('creates, fills and queries a table', async () => {
       const application = startNode(['application.js'], { folder, environment, node })

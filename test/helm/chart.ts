@@ -3,7 +3,10 @@ import { join } from 'node:path'
 import { applyPatch, createPatch } from 'diff'
 import { parse, parseAllDocuments } from 'yaml'
 import { projectFolder } from '../e2e/built-program.ts'
-import { helm } from './helm-programs.ts'
+import { isProvided } from '../support/requirements.ts'
+import { helm, helms } from './helm-programs.ts'
+
+isProvided('helm', () => helms.length > 0)
 
 export const chartFolder = join(projectFolder, 'helm', 'catalog-gateway')
 

@@ -43,11 +43,6 @@ const labelsOfAll = Object.entries({
 
 const settingsAnnotation = 'catalog-gateway/settings'
 
-if (helms.length === 0) {
-  console.warn(
-    'SKIPPED: the tests of what helm makes of the chart, as there is no helm: npm run helm gets it.',
-  )
-}
 const programs = isThorough ? helms : helms.slice(-1)
 
 // `npx vitest run test/helm/golden.test.ts --update` updates the files; if that changes one that others patch, again.

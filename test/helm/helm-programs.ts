@@ -1,12 +1,10 @@
 import { execFile, execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
+import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
-export const helmCache = fileURLToPath(
-  new URL('../../node_modules/.cache/catalog-gateway-helm', import.meta.url),
-)
+export const helmCache = join(homedir(), '.cache', 'catalog-gateway', 'helm')
 
 const helmMajors = ['3', '4'] as const
 

@@ -6,7 +6,7 @@ import { expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { operations } from '../../src/catalog-api/operations.ts'
 import { chartFile, readRules } from './chart-files.ts'
-import { hasProgram } from '../support/find-program.ts'
+import { hasProgram } from '../support/requirements.ts'
 
 const run = promisify(execFile)
 const canRun = hasProgram('promtool')

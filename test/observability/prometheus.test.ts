@@ -9,7 +9,7 @@ import {
   type RecordingUpstream,
 } from '../gateway/support/recording-upstream.ts'
 import { readQueries, readRules } from './chart-files.ts'
-import { hasProgram } from '../support/find-program.ts'
+import { hasProgram } from '../support/requirements.ts'
 import { startPrometheus, type RunningPrometheus } from './running-prometheus.ts'
 import { eventually } from '../support/eventually.ts'
 

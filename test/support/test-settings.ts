@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import { SlowFiles } from './slow-files.ts'
+import { RunReport } from './run-report.ts'
 import { isThorough } from './thorough.ts'
 
 const setup = fileURLToPath(new URL('set-up-file.ts', import.meta.url))
@@ -7,7 +7,7 @@ const setup = fileURLToPath(new URL('set-up-file.ts', import.meta.url))
 /** Settings of vitest for the tests of all packages. */
 export const testSettings = {
   // Logs of long runs show failures only.
-  reporters: [process.stdout.isTTY ? 'default' : 'dot', new SlowFiles()],
+  reporters: [process.stdout.isTTY ? 'default' : 'dot', new RunReport()],
   // Real servers, files and engines are slow on a busy machine.
   testTimeout: isThorough ? 300_000 : 60_000,
   hookTimeout: 60_000,

@@ -7,6 +7,7 @@ import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
 import { everyInTheLongForm } from '../../support/thorough.ts'
 import { logOptions, ofKind, recordsOf, segmentsOf } from '../audit-fixtures.ts'
 import { keyOf } from '../verify/forge-log.ts'
+import { isProvided } from '../../support/requirements.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 /** A sync system call, and which of its calls fail, counted from 1 (strace(1), `when`). */
@@ -30,10 +31,10 @@ const program = ['--import', 'tsx', join(import.meta.dirname, 'failing-sync-proc
 const runFailing = (failure: FailingSync, ...parameters: string[]) =>
   withFailingSync(failure, process.execPath, ...program, ...parameters)
 
-const canFailSyncs =
-  withFailingSync({ call: 'fdatasync', which: '1' }, 'sync', '-d', import.meta.filename).status === 1
-if (!canFailSyncs)
-  console.warn('SKIPPED: the tests of syncs that fail, as strace cannot make them fail here.')
+const canFailSyncs = isProvided(
+  'strace that can make syncs fail',
+  () => withFailingSync({ call: 'fdatasync', which: '1' }, 'sync', '-d', import.meta.filename).status === 1,
+)
 const withStrace = it.skipIf(!canFailSyncs)
 
 async function expectIntactLog(folder: string): Promise<void> {

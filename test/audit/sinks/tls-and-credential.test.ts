@@ -9,7 +9,6 @@ import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { eventually } from '../../support/eventually.ts'
 
 const isWithout = !hasOpenssl()
-if (isWithout) console.warn('SKIPPED: the tests of sinks with TLS, as there is no openssl on this machine.')
 
 /** Starts a receiver that requires a client certificate of its own authority, with the settings of a valid client. */
 async function certifiedReceiver() {

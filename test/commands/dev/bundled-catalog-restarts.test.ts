@@ -39,8 +39,6 @@ it('a killed catalog is restarted, and dev reports it', async () => {
   })
 })
 
-if (!isThorough) console.warn('SKIPPED: a catalog that hangs, as it is part of npm run test:thorough.')
-
 it.skipIf(!isThorough)(
   'a catalog that hangs is killed and started again, and /readyz reports it meanwhile',
   async () => {

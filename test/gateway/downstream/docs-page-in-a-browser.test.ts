@@ -8,8 +8,6 @@ import { allowEverything } from '../support/open-gateway.ts'
 import { startGatewayBefore } from '../support/running-gateway.ts'
 
 const isInstalled = hasBrowser()
-if (!isInstalled)
-  console.warn('SKIPPED: the tests of /docs in a browser, as there is no Chromium on this machine.')
 const inBrowser = it.skipIf(!isInstalled)
 
 let browser: Browser

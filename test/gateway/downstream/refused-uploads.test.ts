@@ -1,4 +1,4 @@
-import { execFile, spawnSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { request as requestPlain } from 'node:http'
 import { request as requestTls } from 'node:https'
 import { join } from 'node:path'
@@ -11,6 +11,7 @@ import { rawRequest } from '../support/raw-request.ts'
 import { respondWith } from '../support/recording-upstream.ts'
 import { startGatewayAndUpstream, useSharedGateway } from '../support/running-gateway.ts'
 import { arrowStart } from '../../support/arrow-upload.ts'
+import { hasProgram } from '../../support/requirements.ts'
 import { everyInTheLongForm, isThorough } from '../../support/thorough.ts'
 
 const setup: GatewaySetup = { users: ['reader'] }
@@ -87,8 +88,7 @@ it('closes the connection after 401 if anything is left of the body', async () =
   expect(await connection.waitForEnd()).toMatch(/^HTTP\/1.1 401 [^]*connection: close[^]*}$/)
 })
 
-const hasJava = spawnSync('java', ['-version']).status === 0
-if (!hasJava) console.warn('SKIPPED: the uploads of a Java client, as there is no java on this machine.')
+const hasJava = hasProgram('java')
 
 describe.skipIf(!hasJava)('a Java client, which writes the whole upload before it reads', () => {
   const program = join(import.meta.dirname, 'UploadClient.java')

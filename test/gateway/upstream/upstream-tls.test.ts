@@ -1,4 +1,4 @@
-import { execFile, execFileSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,6 +6,7 @@ import type { ServerOptions } from 'node:https'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { UpstreamSettings } from '../../../src/config/upstream/upstream-settings.ts'
+import { hasOpenssl } from '../../identity/mtls/test-certificates.ts'
 import { expectError } from '../support/expect-error.ts'
 import { withUpstream } from '../support/open-gateway.ts'
 import { startRecordingUpstream } from '../support/recording-upstream.ts'
@@ -19,15 +20,6 @@ interface Setting {
 }
 
 const openssl = (...words: string[]) => promisify(execFile)('openssl', words)
-
-function hasOpenssl(): boolean {
-  try {
-    execFileSync('openssl', ['version'], { stdio: 'ignore' })
-    return true
-  } catch {
-    return false
-  }
-}
 
 describe.skipIf(!hasOpenssl())('TLS to the upstream (skipped without openssl)', () => {
   let folder = ''

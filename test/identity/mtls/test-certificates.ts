@@ -1,18 +1,14 @@
-import { execFile, execFileSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { connect, createServer } from 'node:tls'
 import { promisify } from 'node:util'
+import { hasProgram } from '../../support/requirements.ts'
 
 const openssl = (...words: string[]) => promisify(execFile)('openssl', words)
 
 export function hasOpenssl(): boolean {
-  try {
-    execFileSync('openssl', ['version'], { stdio: 'ignore' })
-    return true
-  } catch {
-    return false
-  }
+  return hasProgram('openssl')
 }
 
 export interface TestCertificate {

@@ -2,8 +2,6 @@ import { expect, it, onTestFinished } from 'vitest'
 import { openLoadedGateway } from '../../../bench/offered-load.ts'
 import { isThorough } from '../../support/thorough.ts'
 
-if (!isThorough) console.warn('SKIPPED: a run under overload, as it is part of npm run test:thorough.')
-
 it.skipIf(!isThorough)(
   'at ten times its capacity, the upstream does nine tenths of its work, and no small read is refused',
   { timeout: 120_000 },

@@ -12,7 +12,6 @@ import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { eventually } from '../../support/eventually.ts'
 
 const isWithout = isWithoutRedis || !hasOpenssl()
-if (isWithout) console.warn('SKIPPED: the test of shared limits over TLS, as Redis or openssl is missing.')
 
 /** Starts a server that requires TLS, a client certificate and a user; returns the settings for it. */
 async function startSecureRedis() {

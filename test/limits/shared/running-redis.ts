@@ -4,16 +4,14 @@ import { createClient } from '@redis/client'
 import { onTestFinished } from 'vitest'
 import { freePort } from '../../support/free-port.ts'
 import { findRedis } from './find-redis.ts'
+import { isProvided } from '../../support/requirements.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { eventually } from '../../support/eventually.ts'
 
 const program = findRedis()
 
-/** True if no server is installed; the tests are skipped then. */
-export const isWithoutRedis = program === undefined
-if (isWithoutRedis) {
-  console.warn('SKIPPED: the tests of shared limits, as there is no Redis or Valkey on this machine.')
-}
+/** The tests are skipped then. */
+export const isWithoutRedis = !isProvided('redis', () => program !== undefined)
 
 export interface RunningRedis {
   readonly port: number

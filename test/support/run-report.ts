@@ -1,10 +1,18 @@
+import type { UserConsoleLog } from 'vitest'
 import type { Reporter, TestModule } from 'vitest/node'
 
 const limitMs = 10_000
 
-/** Lists, after a run, the test files that took more than ten seconds: people do not wait for them. */
-export class SlowFiles implements Reporter {
+/** Lists after a run what this machine lacks for tests, and the test files that took more than ten seconds: people do not wait. */
+export class RunReport implements Reporter {
+  readonly #skipped = new Set<string>()
+
+  onUserConsoleLog({ content }: UserConsoleLog): void {
+    for (const [line] of content.matchAll(/^SKIPPED: .+$/gm)) this.#skipped.add(line)
+  }
+
   onTestRunEnd(files: readonly TestModule[]): void {
+    if (this.#skipped.size > 0) console.log(`\n${[...this.#skipped].toSorted().join('\n')}`)
     const slow = files
       .map((file) => ({ file, durationMs: file.diagnostic().duration }))
       .filter(({ durationMs }) => durationMs > limitMs)

@@ -1,0 +1,35 @@
+import { spawnSync } from 'node:child_process'
+
+/** Programs of a machine, with the option by which they say their version. */
+const programs = {
+  curl: '--version',
+  haproxy: '-v',
+  java: '-version',
+  jq: '--version',
+  nginx: '-v',
+  openssl: 'version',
+  prometheus: '--version',
+  promtool: '--version',
+} as const
+
+const known = new Map<string, boolean>()
+
+/** What must be there, by `REQUIRE=openssl,helm` or `REQUIRE=all`: CI names what it has provided. */
+const required = (process.env['REQUIRE'] ?? '').split(',')
+
+/**
+ * Returns whether this machine has what tests need. They are skipped if it has not, which the end of the run says. Throws for
+ * what is required.
+ */
+export function isProvided(need: string, isThere: () => boolean): boolean {
+  const found = known.get(need) ?? isThere()
+  if (!found && (required.includes(need) || required.includes('all')))
+    throw new Error(`${need} is not there, but required by REQUIRE`)
+  if (!found && !known.has(need)) console.warn(`SKIPPED: tests that need ${need}`)
+  known.set(need, found)
+  return found
+}
+
+export function hasProgram(program: keyof typeof programs): boolean {
+  return isProvided(program, () => spawnSync(program, [programs[program]], { stdio: 'ignore' }).status === 0)
+}
