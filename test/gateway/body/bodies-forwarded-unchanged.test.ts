@@ -32,6 +32,14 @@ it.each(['count_rows', 'stats', 'index/list', 'index/by_day/stats'])(
   },
 )
 
+it.each([{}, { body: '' }])('forwards a request of JSON with %j with an empty JSON object', async (sent) => {
+  const { gateway, upstream } = shared
+  await gateway.post('/v1/table/orders/describe', sent)
+  const [arrival = { rawHeaders: [], body: undefined }] = upstream.requests
+  expect(String(await arrival.body)).toBe('{}')
+  expect(getHeaderValues(arrival, 'content-type')).toEqual(['application/json'])
+})
+
 it('forwards a chunked body with its length', async () => {
   const { gateway, upstream } = shared
   await gateway.post(target, { body: Readable.from(['{"k"', ':', '1}'], { objectMode: false }) })

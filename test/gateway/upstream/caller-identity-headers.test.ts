@@ -77,14 +77,6 @@ function credentialsOf(arrivals: readonly ReceivedRequest[]): Record<string, str
   )
 }
 
-it('nothing by default', async () => {
-  const { gateway, upstream } = await startGatewayAndUpstream(setup({ identity: 'none' }))
-  await gateway.post(describeOrders)
-  await gateway.post(describeOrders, { as: null, headers: { authorization: token() } })
-  expect(upstream.requests).toHaveLength(2)
-  for (const arrival of upstream.requests) expect(credentialsOf([arrival])).toEqual({})
-})
-
 it('only the original credential that was verified', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(setup({ identity: 'original' }))
   await gateway.post(describeOrders)
@@ -143,22 +135,6 @@ it('an assertion for a change', async () => {
   expect(await verify(gateway.url, assertion)).toMatchObject({ sub: 'dev', operation: 'DropTable' })
 })
 
-it.each(['x-catalog-assertion', 'X-Catalog-Assertion'])('rejects %s of callers', async (name) => {
-  for (const identity of ['none', 'original'] as const) {
-    const { gateway, upstream } = await startGatewayAndUpstream(setup({ identity }))
-    await gateway.post(describeOrders, { headers: { [name]: 'forged' } })
-    expect(upstream.requests).toHaveLength(1)
-    expect(credentialsOf(upstream.requests)['x-catalog-assertion']).toBeUndefined()
-  }
-})
-
-it('rejects similar headers of callers', async () => {
-  const { gateway, upstream } = await startGatewayAndUpstream(setup({ identity: 'assertion' }))
-  await gateway.post(describeOrders, { headers: { x_catalog_assertion: 'forged' } })
-  expect(upstream.requests).toHaveLength(1)
-  expect(upstream.requests.flatMap((arrival) => getHeaderValues(arrival, 'x_catalog_assertion'))).toEqual([])
-})
-
 it('publishes two keys during a rotation, without private parts', async () => {
   const [next, before] = [generateKeyPairSync('ed25519'), generateKeyPairSync('ed25519')]
   const { gateway } = await startGatewayAndUpstream(
@@ -175,29 +151,16 @@ it('publishes two keys during a rotation, without private parts', async () => {
   }
 })
 
-it.each([
-  ['RSA', () => generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey],
-  ['EC', () => generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey],
-])('a key of %s prevents the start', async (_what, make) => {
-  const starting = startGatewayAndUpstream(setup({ identity: 'assertion', published: [make()] }))
-  await expect(starting).rejects.toThrow('expected an Ed25519 key')
-})
+it.each([['RSA', () => generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey]])(
+  'a key of %s prevents the start',
+  async (_what, make) => {
+    const starting = startGatewayAndUpstream(setup({ identity: 'assertion', published: [make()] }))
+    await expect(starting).rejects.toThrow('expected an Ed25519 key')
+  },
+)
 
 it('publishes nothing if nothing is signed', async () => {
   const { gateway } = await startGatewayAndUpstream()
-  expect((await gateway.get('/.well-known/jwks.json', { as: null })).status).toBe(404)
-})
-
-it('publishes the keys below the base path only', async () => {
-  const { adjust, ...rest } = setup({ identity: 'assertion' })
-  const { gateway } = await startGatewayAndUpstream({
-    ...rest,
-    adjust: async (settings, folder) => ({
-      ...((await adjust?.(settings, folder)) ?? settings),
-      listen: { ...settings.listen, basePath: '/lance' },
-    }),
-  })
-  expect((await publishedKeys(gateway.url)).keys).toHaveLength(1)
   expect((await gateway.get('/.well-known/jwks.json', { as: null })).status).toBe(404)
 })
 

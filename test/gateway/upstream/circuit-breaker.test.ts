@@ -24,12 +24,22 @@ function healthOfThree() {
   const fail = (count: number): void => {
     for (let index = 0; index < count; index += 1) health.recordFailure()
   }
-  const check = async (isUp: boolean): Promise<void> => {
-    status = isUp ? 200 : 503
+  const check = async (responds: boolean | number): Promise<void> => {
+    status = typeof responds === 'number' ? responds : responds ? 200 : 503
     await health.check()
   }
   return { health, fail, check, countProbes: () => probes }
 }
+
+it.each([
+  ...[200, 204, 401, 403, 404, 406, 500, 501].map((status) => [status, 'closed', true] as const),
+  ...[502, 503, 504].map((status) => [status, 'open', false] as const),
+])('after checks with the status %i, the circuit is %s', async (status, circuit, isHealthy) => {
+  const { health, check } = healthOfThree()
+  await check(status)
+  await check(status)
+  expect([health.circuit, health.isHealthy]).toEqual([circuit, isHealthy])
+})
 
 it('consecutive failures lead to a check, and alone never open the circuit', () => {
   const { health, fail, countProbes } = healthOfThree()

@@ -3,7 +3,6 @@ import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { expectError } from '../support/expect-error.ts'
 import { withExtraOperations } from '../support/extra-operations.ts'
 import { allowEverything } from '../support/open-gateway.ts'
-import { respondWith } from '../support/recording-upstream.ts'
 import { startGatewayAndUpstream, useSharedGateway } from '../support/running-gateway.ts'
 import type { WrittenPolicy } from '../../policy/policy-builder.ts'
 import { arrowBytes } from '../../support/arrow-upload.ts'
@@ -23,6 +22,66 @@ const everyExtra: WrittenPolicy = {
 
 const setup = { ...withExtraOperations, policies: [allowEverything, everyExtra] }
 const shared = useSharedGateway(setup)
+
+const allow = (user: string, ...operations: readonly string[]): WrittenPolicy => ({
+  name: user,
+  namespace: [],
+  rules: [{ id: 'allow', effect: 'allow', subjects: { users: [user] }, operations }],
+})
+
+const deny = (namespace: string, operations: readonly string[], when?: string): WrittenPolicy => ({
+  name: namespace,
+  namespace: [namespace],
+  rules: [
+    {
+      id: 'no',
+      effect: 'deny',
+      subjects: { everyone: true },
+      operations,
+      ...(when !== undefined && { when }),
+    },
+  ],
+})
+
+// What rules cover is in policy/language/extra-operations.test.ts.
+describe('rules decide on extra operations', () => {
+  const decided = useSharedGateway({
+    ...withExtraOperations,
+    users: ['named', 'grouped'],
+    policies: [
+      allowEverything,
+      allow('named', 'CompactTable', 'MirrorTable', 'PrewarmTable'),
+      allow('grouped', 'admin'),
+      deny('branches', ['change'], 'operation != "CompactTable" && branch != "" && !branch.like("ci/*")'),
+      deny('frozen', ['change']),
+      deny('main', ['MirrorTable'], 'branch == "main"'),
+    ],
+  })
+
+  it.each([
+    ['by name', 'named', 'sales', 'compact', 200],
+    ['by a group that the settings do not name', 'grouped', 'sales', 'compact', 403],
+    ['by all, without a group', 'dev', 'sales', 'compact', 403],
+    ['by their group', 'grouped', 'sales', 'mirror', 200],
+    ['by a freeze', 'named', 'frozen', 'compact', 403],
+    ['by a freeze, if it is a read', 'named', 'frozen', 'file_cache/prewarm', 200],
+    ['by a rule on branches', 'named', 'branches', 'mirror', 403],
+    ['by a rule on branches that allows it by name', 'named', 'branches', 'compact', 200],
+    ['by a rule on main, because its branch is unknown', 'named', 'main', 'mirror', 403],
+  ])('%s', async (_how, as, namespace, action, status) => {
+    const response = await decided.gateway.post(`/v1/table/${namespace}$orders/${action}`, { as })
+    expect(response.status).toBe(status)
+  })
+
+  it('with their names, and reveal no table to callers that may not list it', async () => {
+    const says = 'you are not allowed CompactTable on ["sales","orders"]'
+    const compact = '/v1/table/sales$orders/compact'
+    expectError(await decided.gateway.post(compact), { kind: 'PermissionDenied', says })
+    const policies = [allow('named', 'PrewarmTable')]
+    const { gateway } = await startGatewayAndUpstream({ ...withExtraOperations, users: ['named'], policies })
+    expectError(await gateway.post(compact, { as: 'named' }), { kind: 'NamespaceNotFound', says: 'sales' })
+  })
+})
 
 describe('an extra operation', () => {
   it('is forwarded in the form of its declaration', async () => {
@@ -61,56 +120,6 @@ describe('an extra operation', () => {
     expect(await upstream.requests[0]?.body).toEqual(body)
     const refused = await gateway.post(target, { body: {} })
     expectError(refused, { kind: 'InvalidInput', says: 'content-type' })
-  })
-
-  it.each([
-    ['another method', 'GET', '/v1/table/orders/mirror', 'Unsupported', 'use POST'],
-    ['an undeclared parameter', 'POST', '/v1/table/orders/mirror?dry_run=1', 'InvalidInput', 'unknown query'],
-    [
-      'a parameter of another type',
-      'POST',
-      '/v1/table/o/file_cache/prewarm?dry_run=1',
-      'InvalidInput',
-      'true or',
-    ],
-    ['no table', 'POST', '/v1/table/$/mirror', 'InvalidInput', 'MirrorTable takes the id of a table'],
-    ['a further segment', 'POST', '/v1/table/orders/mirror/now', 'NoOperation', 'unknown route'],
-  ] as const)('is refused with %s', async (_what, method, target, kind, says) => {
-    const { gateway, upstream } = shared
-    const response = await gateway.send(method, target)
-    expect(response.json).toMatchObject({ error: expect.stringContaining(says) as string })
-    expect(response.status).toBe({ Unsupported: 405, InvalidInput: 400, NoOperation: 406 }[kind])
-    expect(upstream.requests).toEqual([])
-  })
-
-  it('returns no storage credentials to a caller that may not receive them', async () => {
-    const reader: WrittenPolicy = {
-      name: 'reader',
-      namespace: [],
-      rules: [
-        {
-          id: 'r',
-          effect: 'allow',
-          subjects: { users: ['ci'] },
-          operations: ['PrewarmTable', 'MirrorTable'],
-        },
-      ],
-    }
-    const { gateway, upstream } = await startGatewayAndUpstream({
-      ...setup,
-      users: ['ci'],
-      policies: [allowEverything, everyExtra, reader],
-    })
-    const response = { table: { storage_options: { aws_secret_access_key: 's', region: 'eu' } } }
-    upstream.answering = respondWith(200, response)
-    for (const target of ['/v1/table/orders/mirror', '/v1/table/orders/file_cache/prewarm']) {
-      expect((await gateway.post(target)).json).toEqual(response)
-      expect((await gateway.post(target, { as: 'ci' })).json).toEqual({
-        table: { storage_options: { region: 'eu' } },
-      })
-    }
-    upstream.answering = respondWith(200, '')
-    expect(await gateway.post('/v1/table/orders/mirror', { as: 'ci' })).toMatchObject({ status: 200 })
   })
 
   it('is recorded if it is a change, with its parameters', async () => {

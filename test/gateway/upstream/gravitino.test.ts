@@ -31,11 +31,11 @@ async function startGateway() {
       { name: 'ann', namespace: ['lake', 'sales'], onDeny: 403, rules: [lists, sees] },
     ],
   })
-  return { gateway, upstream }
+  return gateway
 }
 
 it('lists every visible table once over the offset tokens of Gravitino, in pages of any size', async () => {
-  const { gateway } = await startGateway()
+  const gateway = await startGateway()
   for (const limit of [1, 2, 7, 100]) {
     const pages = await readPages(gateway, listing, { as: 'ann', limit })
     expect(listNames(pages)).toEqual(shown)
@@ -49,36 +49,10 @@ it('lists every visible table once over the offset tokens of Gravitino, in pages
   expect(listNames(everything)).toEqual(tables.toSorted())
 })
 
-it('does not pass on an offset that the caller chose', async () => {
-  const { gateway, upstream } = await startGateway()
-  const response = await gateway.get(`${listing}?limit=2&page_token=999`, { as: 'ann' })
-  // Any digits may be in the page token, which is encrypted.
-  const { page_token: _token, ...rest } = JSON.parse(response.bytes.toString()) as Record<string, unknown>
-  expect(JSON.stringify(rest)).not.toMatch(/total items|23|gravitino/)
-  expect(upstream.requests.map(({ target }) => target)).not.toContainEqual(
-    expect.stringContaining('page_token=999'),
-  )
-})
-
 it('forwards the code and the first line of an error, without stack trace and addresses', async () => {
-  const { gateway } = await startGateway()
+  const gateway = await startGateway()
   const response = await gateway.post('/v1/table/lake$sales$shown_1/describe', { body: {} })
   expectError(response, { kind: 'TableNotFound', says: /^Table not found: lake\$sales\$shown_1 in/ })
   expect(Object.keys(response.json as object).toSorted()).toEqual(['code', 'error', 'instance'])
   expect(response.bytes.toString()).not.toMatch(/java|gravitino|NoSuchTable|metastore|warehouse/i)
-})
-
-it('sends every request below the path of the upstream, and accepts no request below it', async () => {
-  const { gateway, upstream } = await startGateway()
-  await gateway.post('/v1/table/lake$t/describe', { body: {} })
-  await gateway.get('/v1/namespace/$/list')
-  expect(upstream.requests.length).toBeGreaterThan(1)
-  for (const { target } of upstream.requests) expect(target).toMatch(/^\/lance\/v1\//)
-  upstream.requests.length = 0
-  expectError(await gateway.post('/lance/v1/table/lake$t/describe', { body: {} }), {
-    kind: 'Unsupported',
-    status: 404,
-    says: /route|path/,
-  })
-  expect(upstream.requests).toEqual([])
 })

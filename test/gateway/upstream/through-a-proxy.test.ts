@@ -75,15 +75,6 @@ describe.skipIf(!hasOpenssl())('a gateway behind a proxy of its company (skipped
     )
   })
 
-  it('reuses a connection to an upstream', async () => {
-    const { gateway, proxy } = await startCompany()
-    const count = () => proxy.requested.filter((host) => host === 'catalog.example:443').length
-    await gateway.post('/v1/table/orders/describe', { body: {} })
-    const before = count()
-    for (let index = 0; index < 5; index += 1) await gateway.post('/v1/table/orders/describe', { body: {} })
-    expect(count()).toBeLessThan(before + 5)
-  })
-
   it('responds with 502 if the proxy rejects its credential, and tells the client nothing about it', async () => {
     const { gateway, server } = await startCompany('gateway:another')
     const { status, bytes } = await gateway.post('/v1/table/orders/describe', { body: {} })

@@ -122,21 +122,6 @@ it('places the tables of a database once', async () => {
   expect((await inner.get('/v1/table', { as: 'outer' })).json).toEqual({ tables: ['lake$t'] })
 })
 
-it('lists names page by page', async () => {
-  const { outer, inner } = await startChain()
-  const headers = { 'x-api-key': inner.key('ada') }
-  for (const name of ['a', 'b', 'c']) await outer.post(`/v1/table/${name}/declare`, { headers, body: {} })
-  const found: string[] = []
-  let token = ''
-  do {
-    const page = await outer.get(`/v1/namespace/$/table/list?limit=1&page_token=${token}`, { headers })
-    const { tables, page_token: next } = page.json as { tables: string[]; page_token?: string }
-    found.push(...tables)
-    token = next === undefined ? '' : encodeURIComponent(next)
-  } while (token !== '')
-  expect(found).toEqual(['a', 'b', 'c'])
-})
-
 it('the policies of both decide, and both record, each with the caller that it has authenticated', async () => {
   const { outer, inner } = await startChain()
   const headers = { 'x-api-key': inner.key('ada') }

@@ -100,15 +100,12 @@ it('reads a response behind a byte order mark', async () => {
   expect(response.json).toEqual({ location: table.location })
 })
 
-it.each([
-  ['lines that end with LF', 'HTTP/1.1 200 OK\ncontent-length: 2\n\n{}', 'does not end with CRLF'],
-  ['no head', '{"location":"s3://lake"}', 'not of HTTP/1.1'],
-  ['a folded header', 'HTTP/1.1 200 OK\r\na: b\r\n c\r\ncontent-length: 2', 'an invalid name'],
-  ['two lengths', 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 2\r\n\r\n{}', 'content-length'],
-  ['an invalid chunk', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nx\r\n', 'the size of a chunk'],
-])('names what is wrong with a response of %s, while its connection is open', async (_what, bytes, says) => {
-  const { gateway, upstream } = shared
-  upstream.answering = (_arrival, response) => response.socket?.write(bytes)
-  expectError(await gateway.get(listing), { kind: 'ServiceUnavailable', status: 502, says })
-  expectUnknownOutcome(await gateway.post('/v1/table/orders/drop'), says)
-})
+it.each([['lines that end with LF', 'HTTP/1.1 200 OK\ncontent-length: 2\n\n{}', 'does not end with CRLF']])(
+  'names what is wrong with a response of %s, while its connection is open',
+  async (_what, bytes, says) => {
+    const { gateway, upstream } = shared
+    upstream.answering = (_arrival, response) => response.socket?.write(bytes)
+    expectError(await gateway.get(listing), { kind: 'ServiceUnavailable', status: 502, says })
+    expectUnknownOutcome(await gateway.post('/v1/table/orders/drop'), says)
+  },
+)

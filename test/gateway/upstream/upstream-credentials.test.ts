@@ -20,10 +20,15 @@ it.each(['authorization', 'x-api-key'] as const)(
       withCredential({ header, value: 'Bearer of-the-gateway' }),
     )
     expect(await gateway.post('/v1/table/orders/describe')).toMatchObject({ status: 200 })
-    const [arrival = { rawHeaders: [] }] = upstream.requests
-    const sent = [...getHeaderValues(arrival, 'authorization'), ...getHeaderValues(arrival, 'x-api-key')]
-    expect(sent).toEqual(['Bearer of-the-gateway'])
-    expect(getHeaderValues(arrival, header)).toHaveLength(1)
+    // The gateway reads listings by itself.
+    const listed = await gateway.get('/v1/namespace/$/list')
+    for (const arrival of upstream.requests) {
+      const sent = [...getHeaderValues(arrival, 'authorization'), ...getHeaderValues(arrival, 'x-api-key')]
+      expect(sent).toEqual(['Bearer of-the-gateway'])
+      expect(getHeaderValues(arrival, header)).toHaveLength(1)
+    }
+    const ids = upstream.requests.flatMap((arrival) => getHeaderValues(arrival, 'x-request-id'))
+    expect(ids).toEqual([expect.any(String), listed.headers['x-request-id']])
   },
 )
 
@@ -40,18 +45,34 @@ it('reads the credential from a file', async () => {
   expect(getHeaderValues(arrival, 'authorization')).toEqual(['Bearer from-a-file'])
 })
 
-it.each([401, 407])('a response %i of the upstream is not an error of the client', async (status) => {
-  const { gateway, upstream } = await startGatewayAndUpstream()
-  upstream.answering = respondWith(
-    status,
-    { error: 'who are you?', code: 16 },
-    { 'www-authenticate': 'Basic' },
-  )
-  const response = await gateway.post('/v1/table/orders/describe')
+const refusal = { error: 'the key has expired\n\tat org.lance.Keys(/srv/x)', code: 16 }
+
+it('forwards a 401 if the caller authenticates to the upstream', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream(withUpstream(() => ({ identity: 'original' })))
+  upstream.answering = respondWith(401, refusal)
+  for (const [method, target] of [
+    ['POST', '/v1/table/t/describe'],
+    ['POST', '/v1/table/t/drop'],
+    ['GET', '/v1/namespace/$/list'],
+  ] as const) {
+    const response = await gateway.send(method, target)
+    expectError(response, { kind: 'Unauthenticated', says: /^the key has expired$/ })
+    expect(response.headers).toHaveProperty('www-authenticate')
+  }
+})
+
+it.each([
+  [401, 'none'],
+  [407, 'none'],
+  [407, 'original'],
+] as const)('a response %i is an error of the gateway if the caller sends %s', async (status, identity) => {
+  const { gateway, upstream } = await startGatewayAndUpstream(withUpstream(() => ({ identity })))
+  upstream.answering = respondWith(status, refusal, { 'www-authenticate': 'Basic' })
+  const response = await gateway.post('/v1/table/t/describe')
   expectError(response, {
     kind: 'ServiceUnavailable',
     status: 502,
-    says: /the upstream rejected the credential of the gateway/,
+    says: /^the upstream rejected the credential of the gateway$/,
   })
-  expect(response.headers['www-authenticate']).toBeUndefined()
+  expect(response.headers).not.toHaveProperty('www-authenticate')
 })

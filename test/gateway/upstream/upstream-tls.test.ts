@@ -1,12 +1,10 @@
-import { execFile } from 'node:child_process'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ServerOptions } from 'node:https'
-import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { hasOpenssl, makeAuthority } from '../../identity/mtls/test-certificates.ts'
 import type { UpstreamSettings } from '../../../src/config/upstream/upstream-settings.ts'
-import { hasOpenssl } from '../../identity/mtls/test-certificates.ts'
 import { expectError } from '../support/expect-error.ts'
 import { withUpstream } from '../support/open-gateway.ts'
 import { startRecordingUpstream } from '../support/recording-upstream.ts'
@@ -19,40 +17,20 @@ interface Setting {
   readonly upstream?: Partial<UpstreamSettings>
 }
 
-const openssl = (...words: string[]) => promisify(execFile)('openssl', words)
-
 describe.skipIf(!hasOpenssl())('TLS to the upstream (skipped without openssl)', () => {
   let folder = ''
   const file = (name: string): string => join(folder, name)
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'certificates-'))
-    await makeAuthority('own')
-    await makeAuthority('foreign')
-    await makeCertificate('good', 'own', 'IP:127.0.0.1')
-    await makeCertificate('other-name', 'own', 'DNS:catalog.example')
-    await makeCertificate('client', 'own', 'DNS:gateway.example')
-    await makeCertificate('foreign-client', 'foreign', 'DNS:gateway.example')
-    await makeCertificate('expired', 'own', 'IP:127.0.0.1', ['-days', '-1'])
+    const [own, foreign] = [await makeAuthority(folder, 'own'), await makeAuthority(folder, 'foreign')]
+    await own.issue('good', 'IP:127.0.0.1')
+    await own.issue('other-name', 'DNS:catalog.example')
+    await own.issue('client', 'DNS:gateway.example')
+    await foreign.issue('foreign-client', 'DNS:gateway.example')
+    await own.issue('expired', 'IP:127.0.0.1', { days: -1 })
   })
   afterAll(() => rm(folder, { recursive: true, force: true }))
-
-  async function makeAuthority(name: string): Promise<void> {
-    const subject = ['-subj', `/CN=${name}`, '-addext', 'basicConstraints=critical,CA:TRUE']
-    await openssl('req', '-x509', ...newKey(name), '-days', '2', ...subject, '-out', file(`${name}.pem`))
-  }
-
-  async function makeCertificate(name: string, authority: string, host: string, days = ['-days', '2']) {
-    await openssl('req', ...newKey(name), '-subj', `/CN=${name}`, '-out', file(`${name}.csr`))
-    await writeFile(file(`${name}.ext`), `subjectAltName=${host}\n`)
-    const signer = ['-CA', file(`${authority}.pem`), '-CAkey', file(`${authority}.key`), '-CAcreateserial']
-    const signed = ['-extfile', file(`${name}.ext`), '-out', file(`${name}.pem`)]
-    await openssl('x509', '-req', '-in', file(`${name}.csr`), ...signer, ...days, ...signed)
-  }
-
-  function newKey(name: string): string[] {
-    return ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', file(`${name}.key`)]
-  }
 
   async function pair(certificate: string, authority?: string, more: Setting = {}) {
     const upstream = await startRecordingUpstream({
@@ -105,25 +83,6 @@ describe.skipIf(!hasOpenssl())('TLS to the upstream (skipped without openssl)', 
       expect(upstream.requests).toEqual([])
     },
   )
-
-  it.each<[what: string, paths: [certificate: string, key: string, authority: string], says: RegExp]>([
-    [
-      'a key of another certificate',
-      ['client.pem', 'good.key', 'own.pem'],
-      /is not that of the certificate in/,
-    ],
-    ['an authority that is none', ['client.pem', 'client.key', 'own.key'], /with a CERTIFICATE: .*own\.key$/],
-    [
-      'a certificate that is none',
-      ['client.ext', 'client.key', 'own.pem'],
-      /with a CERTIFICATE: .*client\.ext$/,
-    ],
-    ['a key that is not there', ['client.pem', 'absent.key', 'own.pem'], /^ENOENT: .*absent\.key'$/],
-  ])('%s prevents the start', async (_what, [certificate, key, authority], says) => {
-    const clientCertificate = { certFile: file(certificate), keyFile: file(key) }
-    const upstream = { clientCertificate, caFile: file(authority) }
-    await expect(pair('good', 'own', { upstream })).rejects.toThrow(says)
-  })
 
   it.each([
     ['an unknown authority', 'good', undefined],
