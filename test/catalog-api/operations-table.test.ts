@@ -108,14 +108,6 @@ describe('the operations table', () => {
       expect(again?.when).toEqual({ fact: operation.unknownBranch })
     }
   })
-
-  it('maps each method and path to a single operation', () => {
-    const routes = operationNames.flatMap((name) => {
-      const { path, aliases } = getOperation(name)
-      return [path, ...aliases]
-    })
-    expect(new Set(routes).size).toBe(routes.length)
-  })
 })
 
 describe('the error codes', () => {

@@ -42,26 +42,18 @@ it('refuses a request without credentials with 401 and a bare challenge', async 
   })
 })
 
-it.each([
-  'Bearer',
-  'bearer ',
-  'Bearer a b',
-  'Bearer a,b',
-  'Bearer "a"',
-  'Bearer\ta',
-  'Bearer =',
-  '',
-  ' Bearer a',
-  ',',
-])('refuses Authorization "%s" with 400', async (authorization) => {
-  const authenticator = await openAuthenticator({ issuers: [issuer.configuration] })
-  expect(await captureError(authenticate(authenticator, undefined, authorization))).toMatchObject({
-    status: 400,
-    code: 13,
-    reason: /^(?:Bearer)?$/.test(authorization) ? 'empty_credential' : 'malformed_authorization',
-    headers: { 'www-authenticate': `${challenge}, error="invalid_request", ${keyChallenge}` },
-  })
-})
+it.each(['bearer ', 'Bearer a b', 'Bearer a,b', 'Bearer "a"', 'Bearer\ta', 'Bearer =', ' Bearer a', ','])(
+  'refuses Authorization "%s" with 400',
+  async (authorization) => {
+    const authenticator = await openAuthenticator({ issuers: [issuer.configuration] })
+    expect(await captureError(authenticate(authenticator, undefined, authorization))).toMatchObject({
+      status: 400,
+      code: 13,
+      reason: 'malformed_authorization',
+      headers: { 'www-authenticate': `${challenge}, error="invalid_request", ${keyChallenge}` },
+    })
+  },
+)
 
 it.each(['Basic YTpi', 'Digest a="b"', 'Negotiate', 'BearerX abc'])(
   'refuses the scheme of "%s" with 401',

@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { maxDecisionAgeMs } from '../../../src/gateway/bounds.ts'
@@ -68,19 +67,6 @@ it.each([
     const refused = /\r\n\r\nHTTP\/1.1 403 [^]*not allowed \w+ on \\"lake\$orders\\"/
     expect(await client.waitFor(/\r\n\r\nHTTP\/1.1 \d{3}[^]*\}/)).toMatch(refused)
     for (const { body } of upstream.requests) await expect(body).rejects.toThrow('aborted')
-  },
-)
-
-it.each(['sized', 'chunked'] as const)(
-  'an insert that ends before the freeze is executed, %s',
-  async (framing) => {
-    const { gateway, upstream } = await startSoonFrozen()
-    const bytes = arrowBytes(200_000)
-    const body = framing === 'sized' ? bytes : Readable.from([bytes.subarray(0, 9), bytes.subarray(9)])
-    expect(await gateway.post('/v1/table/lake$orders/insert', { body, headers: arrow })).toMatchObject({
-      status: 200,
-    })
-    expect((await upstream.requests[0]?.body)?.equals(bytes)).toBe(true)
   },
 )
 

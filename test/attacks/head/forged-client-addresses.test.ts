@@ -3,7 +3,11 @@ import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { expectError } from '../../gateway/support/expect-error.ts'
 import { allowEverything, type GatewaySetup, type TestedGateway } from '../../gateway/support/open-gateway.ts'
 import { getHeaderValues } from '../../gateway/support/recording-upstream.ts'
-import { startGatewayAndUpstream } from '../../gateway/support/running-gateway.ts'
+import {
+  startGatewayAndUpstream,
+  useSharedGateway,
+  type GatewayAndUpstream,
+} from '../../gateway/support/running-gateway.ts'
 import type { TestResponse } from '../../gateway/support/test-response.ts'
 import { sendWritten } from '../../gateway/support/raw-request.ts'
 import { limitsSchema, type ListenSettings } from '../../../src/config/listen-settings.ts'
@@ -40,7 +44,10 @@ async function recordedAddresses({ auditFolder }: TestedGateway, response: TestR
 }
 
 async function startBehind(proxies: Proxies) {
-  const { gateway, upstream } = await startGatewayAndUpstream(behind(proxies))
+  return createSender(await startGatewayAndUpstream(behind(proxies)))
+}
+
+function createSender({ gateway, upstream }: GatewayAndUpstream) {
   /** Returns the response, and the recorded addresses. */
   const send = async (...lines: string[]) => {
     const request = {
@@ -52,8 +59,11 @@ async function startBehind(proxies: Proxies) {
     const response = await sendWritten(gateway.url, request)
     return { response, status: response?.status, ...(await recordedAddresses(gateway, response)) }
   }
-  return { send, gateway, upstream }
+  return { send, upstream }
 }
+
+const byList = useSharedGateway(behind({ trustedProxies: local, clientAddressFrom: 'x-forwarded-for' }))
+const byElements = useSharedGateway(behind({ trustedProxies: local, clientAddressFrom: 'forwarded' }))
 
 it('ignores what peers say that are not trusted', async () => {
   for (const trustedProxies of [[], ['192.0.2.0/24', '::1/128']]) {
@@ -75,7 +85,7 @@ it('ignores what peers say that are not trusted', async () => {
 })
 
 it('x-forwarded-for through a trusted proxy states the last address that is not trusted', async () => {
-  const { send, upstream } = await startBehind({ trustedProxies: local })
+  const { send, upstream } = createSender(byList)
   const cases: readonly [value: string, status: number, client: string][] = [
     ['203.0.113.7', 200, '203.0.113.7'],
     ['203.0.113.7, 10.1.2.3', 200, '203.0.113.7'],
@@ -99,45 +109,40 @@ it('x-forwarded-for through a trusted proxy states the last address that is not 
 })
 
 it('reads several lines of the header as one list, whose last address is that of the proxy in front', async () => {
-  const { send } = await startBehind({ trustedProxies: local })
+  const { send } = createSender(byList)
   const lines = ['x-forwarded-for: 203.0.113.7', 'X-Forwarded-For: 198.51.100.9,']
   expect(await send(...lines)).toMatchObject({ status: 403, client: '198.51.100.9' })
   expect(await send(...lines.toReversed())).toMatchObject({ status: 200, client: '203.0.113.7' })
 })
 
 it('reads only the header that the settings name', async () => {
-  const byList = await startBehind({ trustedProxies: local, clientAddressFrom: 'x-forwarded-for' })
-  expect(await byList.send('forwarded: for=203.0.113.7', 'x-forwarded-for: 198.51.100.9')).toMatchObject({
+  const list = createSender(byList)
+  expect(await list.send('forwarded: for=203.0.113.7', 'x-forwarded-for: 198.51.100.9')).toMatchObject({
     status: 403,
     client: '198.51.100.9',
   })
-  expect(await byList.send('forwarded: for=203.0.113.7')).toMatchObject({ client: '127.0.0.1' })
-  const byElements = await startBehind({ trustedProxies: local, clientAddressFrom: 'forwarded' })
+  expect(await list.send('forwarded: for=203.0.113.7')).toMatchObject({ client: '127.0.0.1' })
+  const elements = createSender(byElements)
   expect(
-    await byElements.send('x-forwarded-for: 203.0.113.7', 'forwarded: for="[2001:db8::9]:1"'),
+    await elements.send('x-forwarded-for: 203.0.113.7', 'forwarded: for="[2001:db8::9]:1"'),
   ).toMatchObject({ status: 403, client: '2001:db8::9' })
-  expect(await byElements.send('x-forwarded-for: 203.0.113.7')).toMatchObject({ client: '127.0.0.1' })
+  expect(await elements.send('x-forwarded-for: 203.0.113.7')).toMatchObject({ client: '127.0.0.1' })
   expect(
-    await byElements.send('forwarded: for=198.51.100.9, for="203.0.113.7";proto=https, for=10.0.0.1'),
+    await elements.send('forwarded: for=198.51.100.9, for="203.0.113.7";proto=https, for=10.0.0.1'),
   ).toMatchObject({ status: 200, client: '203.0.113.7', peer: '127.0.0.1' })
-  expect(await byElements.send('forwarded: for=203.0.113.7, proto=https')).toMatchObject({
+  expect(await elements.send('forwarded: for=203.0.113.7, proto=https')).toMatchObject({
     status: 403,
     client: 'unknown',
   })
 })
 
-it.each<[header: ListenSettings['clientAddressFrom'], lines: readonly string[], says: string]>([
-  ['x-forwarded-for', ['x-forwarded-for: nonsense'], 'malformed list of addresses'],
-  [
-    'x-forwarded-for',
-    [`x-forwarded-for: ${Array<string>(33).fill('203.0.113.7').join(', ')}`],
-    'more than 32 addresses',
-  ],
-  ['forwarded', ['forwarded: for=203.0.113.7:80'], 'malformed'],
-])('%s of a trusted proxy is refused: %j', async (clientAddressFrom, lines, says) => {
-  const { send, upstream } = await startBehind({ trustedProxies: local, clientAddressFrom })
-  const { response } = await send(...lines)
-  expectError(response, { kind: 'InvalidInput', says })
+it.each([
+  ['x-forwarded-for: nonsense', byList, 'malformed list of addresses'],
+  [`x-forwarded-for: ${Array<string>(33).fill('203.0.113.7').join(', ')}`, byList, 'more than 32 addresses'],
+  ['forwarded: for=203.0.113.7:80', byElements, 'malformed'],
+])('a trusted proxy that sends %s is refused', async (line, pair, says) => {
+  const { send, upstream } = createSender(pair)
+  expectError((await send(line)).response, { kind: 'InvalidInput', says })
   expect(upstream.requests).toEqual([])
 })
 
@@ -158,7 +163,9 @@ it('counts limits by the stated address', async () => {
 })
 
 it('a list in Connection cannot remove the header', async () => {
-  const { send } = await startBehind({ trustedProxies: local })
-  const { response } = await send('x-forwarded-for: 203.0.113.7', 'connection: x-forwarded-for')
+  const { response } = await createSender(byList).send(
+    'x-forwarded-for: 203.0.113.7',
+    'connection: x-forwarded-for',
+  )
   expectError(response, { kind: 'InvalidInput', says: 'the connection header lists "x-forwarded-for"' })
 })

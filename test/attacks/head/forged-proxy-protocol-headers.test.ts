@@ -8,10 +8,10 @@ import type { ListenSettings } from '../../../src/config/listen-settings.ts'
 import type { ClientBounds } from '../../../src/gateway/bounds.ts'
 import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { countRefusals } from '../../gateway/support/count-refusals.ts'
-import { allowEverything, type TestedGateway } from '../../gateway/support/open-gateway.ts'
+import { allowEverything, type GatewaySetup, type TestedGateway } from '../../gateway/support/open-gateway.ts'
 import { openRawConnection } from '../../gateway/support/raw-connection.ts'
 import { rawRequest, sendRaw } from '../../gateway/support/raw-request.ts'
-import { startGatewayAndUpstream } from '../../gateway/support/running-gateway.ts'
+import { startGatewayAndUpstream, useSharedGateway } from '../../gateway/support/running-gateway.ts'
 import { hasOpenssl, makeAuthority } from '../../identity/mtls/test-certificates.ts'
 import { binaryHeader, tlv } from '../../support/proxy-protocol.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -26,9 +26,9 @@ interface Changes {
 }
 
 /** Only clients of 203.0.113.0/24 may do anything. */
-async function startBehindProxy({ listen, limits, clients }: Changes = {}): Promise<TestedGateway> {
+function behindProxy({ listen, limits, clients }: Changes = {}): GatewaySetup {
   const when = 'client.address.inCidr("203.0.113.0/24")'
-  const { gateway } = await startGatewayAndUpstream({
+  return {
     policies: [{ ...allowEverything, rules: allowEverything.rules.map((rule) => ({ ...rule, when })) }],
     tuning: { clients },
     adjust: (settings) => ({
@@ -41,9 +41,13 @@ async function startBehindProxy({ listen, limits, clients }: Changes = {}): Prom
         ...listen,
       },
     }),
-  })
-  return gateway
+  }
 }
+
+const shared = useSharedGateway(behindProxy())
+
+const startBehindProxy = async (changes: Changes): Promise<TestedGateway> =>
+  (await startGatewayAndUpstream(behindProxy(changes))).gateway
 
 const office = 'PROXY TCP4 203.0.113.7 10.0.0.1 4711 443\r\n'
 const elsewhere = 'PROXY TCP4 198.51.100.9 10.0.0.1 4711 443\r\n'
@@ -65,21 +69,22 @@ it.each<[string, string | Buffer, number, string | undefined]>([
   ['no address', 'PROXY UNKNOWN\r\n', 403, 'unknown'],
   ['LOCAL', binaryHeader({ command: 0x20, family: 0, addresses: [] }), 403, '127.0.0.1'],
 ])('%s states the address, whatever headers of HTTP say', async (_label, header, status, client) => {
-  const gateway = await startBehindProxy()
+  const { gateway } = shared
   const request = dropRequest(gateway, 'x-forwarded-for: 203.0.113.1', 'forwarded: for=203.0.113.1')
   const [response] = await sendRaw(gateway.url, Buffer.concat([bytes(header), request]))
   expect(response?.status).toBe(status)
   const record = await eventually(async () => {
     const records = await recordsOf(gateway.auditFolder)
-    const [first] = [...ofKind(records, 'intent'), ...ofKind(records, 'refusal')]
-    if (first === undefined) throw new Error('there is no record yet')
-    return first
+    const all = [...ofKind(records, 'intent'), ...ofKind(records, 'refusal')]
+    const own = all.find((one) => one.request === response?.headers['x-request-id'])
+    if (own === undefined) throw new Error('there is no record yet')
+    return own
   })
   expect(record).toMatchObject({ client, ...(client !== '127.0.0.1' && { peer: '127.0.0.1' }) })
 })
 
 it('a header may arrive in single bytes', async () => {
-  const gateway = await startBehindProxy()
+  const { gateway } = shared
   const header = binaryHeader({
     family: 0x11,
     addresses: [...officeBytes.subarray(16)],
@@ -96,7 +101,7 @@ it('a header may arrive in single bytes', async () => {
 })
 
 it('a trusted proxy that sends no valid header gets no response', async () => {
-  const gateway = await startBehindProxy()
+  const { gateway } = shared
   const headers = [
     Buffer.alloc(0),
     bytes('PROXY TCP4 203.0.113.7 10.0.0.1 4711\r\n'),
@@ -112,7 +117,7 @@ it('a trusted proxy that sends no valid header gets no response', async () => {
 })
 
 it('a second header is a malformed request', async () => {
-  const gateway = await startBehindProxy()
+  const { gateway } = shared
   for (const first of [office, officeBytes]) {
     for (const second of [office, officeBytes]) {
       const sent = Buffer.concat([bytes(first), bytes(second), dropRequest(gateway)])

@@ -19,14 +19,12 @@ function databaseOf(arrival: ReceivedRequest | undefined): Record<string, string
   return Object.fromEntries(lancedbHeaders.map((name) => [name, getHeaderValues(sent, name)]))
 }
 
+const plain = useSharedGateway({ users: ['mallory'] })
 const none = { 'x-lancedb-database': [], 'x-lancedb-database-prefix': [], 'x-lancedb-user-id': [] }
 
 it('only the dialect of the client reaches the upstream, not its database', async () => {
-  const { gateway, upstream } = await startGatewayAndUpstream()
-  const headers = {
-    'x-lancedb-database': 'any',
-    'x-lancedb-user-id': 'root',
-  }
+  const { gateway, upstream } = plain
+  const headers = { 'x-lancedb-database': 'any', 'x-lancedb-user-id': 'root' }
   for (const target of [describeTable, '/v1/table/t/drop']) {
     expect(await gateway.post(target, { headers })).toMatchObject({ status: 200 })
     const arrival = upstream.requests.pop()
@@ -40,7 +38,7 @@ it('only the dialect of the client reaches the upstream, not its database', asyn
 })
 
 it('a dialect that the caller states, as a gateway does, only chooses the form of responses', async () => {
-  const { gateway, upstream } = await startGatewayAndUpstream({ users: ['mallory'] })
+  const { gateway, upstream } = plain
   for (const [headers, sent, version] of [
     [{ 'x-lancedb-database': 'any' }, ['lancedb'], '0.3.0'],
     [{ 'x-catalog-client-dialect': 'lancedb' }, ['lancedb'], '0.3.0'],
@@ -73,7 +71,7 @@ it.each([
   ],
   ['a dialect with underscores', 'x_catalog_client_dialect: lancedb', 'is ambiguous with'],
 ])('refuses %s', async (_what, lines, says) => {
-  const { gateway, upstream } = await startGatewayAndUpstream()
+  const { gateway, upstream } = plain
   const client = openRawConnection(gateway.url)
   client.write(
     `POST ${describeTable} HTTP/1.1\r\nhost: g\r\nx-api-key: ${gateway.key('dev')}\r\n${lines}\r\ncontent-length: 2\r\n\r\n{}`,

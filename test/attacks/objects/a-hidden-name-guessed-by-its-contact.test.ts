@@ -46,13 +46,6 @@ it.each([
   expect(await readError(guess, 'al')).toEqual(platform)
 })
 
-it('a table that a rule hides has the contact of the other names in its namespace', async () => {
-  const open = { status: 403, detail: 'authenticated as al; contact for access: #open' }
-  expect(await readError('/v1/table/open$guessed/drop', 'al')).toEqual(open)
-  expect(await readError('/v1/table/open$layoffs/drop', 'al')).toEqual(open)
-  expect(await readError('/v1/table/open$layoffs/describe', 'al')).toEqual(open)
-})
-
 it('a caller that may see nothing gets the contact of the root alone', async () => {
   for (const target of [
     '/v1/namespace/merger/describe',

@@ -29,14 +29,6 @@ it.each([
   expect(upstream.requests).toEqual([])
 })
 
-it('empty lines are no head, and keep no connection', async () => {
-  const { gateway } = await startGatewayAndUpstream(setup)
-  const connection = openRawConnection(gateway.url)
-  const timer = setInterval(() => connection.write('\r\n'), headersTimeoutMs / 8)
-  onTestFinished(() => clearInterval(timer))
-  expect(await connection.waitForEnd()).toBe('')
-})
-
 it('the timeout of a second head is that of the first', async () => {
   const { gateway } = await startGatewayAndUpstream(setupWithTimeout(5 * headersTimeoutMs))
   const connection = openRawConnection(gateway.url)

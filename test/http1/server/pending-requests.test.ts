@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { RequestQueue, type RequestScheduler } from '../../../src/http1/server/request-queue.ts'
+import { type RequestScheduler } from '../../../src/http1/server/request-queue.ts'
 import { openRawConnection } from '../../gateway/support/raw-connection.ts'
 import { bodyOf, respondText, runServer } from './running-server.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -132,24 +132,4 @@ it('does not count the time in the queue as time without a request', async () =>
   startAll()
   await connection.waitFor(/at last$/)
   expect(errors).toEqual([])
-})
-
-it('starts no pending request of a connection that is closed meanwhile', async () => {
-  const { url, pending, startAll, targets, server } = await runManually()
-  const connection = openRawConnection(url)
-  connection.write(get)
-  await eventually(() => expect(pending.size).toBe(1))
-  server.destroyAll()
-  startAll()
-  await connection.waitForEnd()
-  expect([targets, server.isBusy()]).toEqual([[], false])
-})
-
-it('serves a thousand connections at once, whatever the size of a batch', async () => {
-  const { url } = await runServer((_, response) => respondText(response, 'served'), {
-    scheduler: new RequestQueue(1),
-  })
-  const connections = Array.from({ length: 1_000 }, () => openRawConnection(url))
-  for (const connection of connections) connection.write(get + get)
-  await Promise.all(connections.map((connection) => connection.waitFor(/served[^]*served$/)))
 })

@@ -159,26 +159,6 @@ it('fetches keys in the background; reordered keys change nothing', async () => 
   })
 })
 
-it('retains the last keys if a response is not a JWKS', async () => {
-  const broken = await issuer()
-  const authenticator = await openAuthenticator({
-    issuers: [broken.configuration],
-    jwksTiming: { refresh: 0.01 },
-  })
-  Object.assign(broken, { published: 'nothing' })
-  await eventually(() => expect(authenticator.status().issuers[0]?.consecutiveFailures).toBeGreaterThan(0))
-  await authenticateBearer(authenticator, await signToken(broken.key))
-})
-
-it('does not follow a redirect', async () => {
-  const target = await issuer()
-  const outcome = await reasonWithResponse((_request, response) => {
-    response.writeHead(302, { location: target.url }).end()
-  })
-  expect(outcome).toBe('jwks_unavailable')
-  expect(target.requests()).toBe(0)
-})
-
 it.each<[string, RequestListener]>([
   ['too large', (_request, response) => response.end(`{"keys":[],"padding":"${'x'.repeat(600_000)}"}`)],
   ['endless', (_request, response) => setInterval(() => response.write(' '.repeat(60_000)), 1).unref()],
