@@ -73,7 +73,16 @@ export function decide(permission: RequiredPermission, context: DecisionContext)
   const request = createAuthorizationRequest(permission, context)
   const decision =
     permission.includesSubtree === true ? policies.decideBeneath(request) : policies.decide(request)
-  return toResult(permission, decision, request, policies)
+  const isWhole = !decision.allowed || permission.needsWhole !== true
+  return toResult(permission, isWhole ? decision : denyPart(decision, request, policies), request, policies)
+}
+
+/** Denies a table that restrictions leave a part of. */
+function denyPart(allowed: Allowed, request: AuthorizationRequest, policies: PolicySet): Decision {
+  const [part] = policies.findRestriction(request)?.parts ?? []
+  if (part === undefined) return allowed
+  const message = 'you may read a part of this table only'
+  return { allowed: false, reason: 'denied', rule: part.rule, message, revision: allowed.revision }
 }
 
 /** Throws DeniedError, unless the request goes on without the permission. */

@@ -232,7 +232,7 @@ function* listTargets(
     const named =
       'idMember' in on ? findIdMember(body.members, on.idMember) : findReferencedIds(body.members, on)
     for (const one of named) {
-      if (one !== undefined) yield { kind, id: one }
+      if (one !== undefined) yield { kind, id: one, needsWhole: true }
       else if (unresolved !== undefined) yield { permission: unresolved, kind: 'none', id: root }
     }
   }

@@ -11,6 +11,8 @@ export interface RequiredPermission {
   readonly facts: OperationFacts
   /** Whether the permission must also be allowed on everything below the object. */
   readonly includesSubtree?: true
+  /** Whether a restriction of the object denies it: the upstream reads all of an object that the body names. */
+  readonly needsWhole?: true
   /** The part of the request that requires it, for messages: `mode=overwrite`. */
   readonly requiredBy?: string
   /** The batch entry that requires it, and the facts of that entry. */

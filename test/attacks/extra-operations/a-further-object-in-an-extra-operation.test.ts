@@ -15,7 +15,7 @@ const setup = withUpstream(() => ({
       name: 'CopyTable',
       path: '/v1/table/{id}/copy',
       group: 'admin',
-      idMembers: { target_table: 'CreateTable', into: 'ListTables' },
+      idMembers: { target_table: 'CreateTable', into: 'ListTables', source: 'QueryTable' },
       members: ['pad'],
     },
   ]),
@@ -33,6 +33,26 @@ it('an object that the caller may not change is refused', async () => {
     await attacked.expectRefused({ as: 'owner', target, body: { target_table: id } }, forbidden)
   const body = { target_table: ['sandbox', 'copy'], into: ['production'] }
   await attacked.expectDenied({ as: 'owner', target, body }, 'into')
+})
+
+it('a table of which the caller may read a part is refused, as the upstream would read all of it', async () => {
+  const subjects = { users: ['dev'] }
+  const { gateway, upstream } = await startGatewayAndUpstream({
+    ...setup,
+    policies: [
+      policyOf([], [ruleFor(['dev'])], {
+        restrict: [{ id: 'part', subjects, tables: ['people'], columns: { id: 'number' } }],
+      }),
+    ],
+  })
+  const copyFrom = (source: readonly string[]) => gateway.post(target, { body: { source } })
+  expectError(await copyFrom(['people']), {
+    kind: 'PermissionDenied',
+    says: 'QueryTable',
+    detail: 'authenticated as dev; you may read a part of this table only',
+  })
+  expect(upstream.requests).toEqual([])
+  expect(await copyFrom(['others'])).toMatchObject({ status: 200 })
 })
 
 it('the permission on the table of the route is still needed', async () => {
