@@ -41,5 +41,5 @@ it(
 async function buildDocumentedRust(text: string): Promise<string> {
   const file = join(await temporaryFolder(), 'program.rs')
   await writeFile(file, text)
-  return buildRustProgram('documented', { DOCUMENTED_PROGRAM: file })
+  return buildRustProgram(file)
 }

@@ -13,28 +13,21 @@ const buildMs = 1_200_000
 /** A test that builds all dependencies takes minutes on a busy machine. */
 export const rustTestMs = buildMs + 120_000
 
-/** Downloads the newest dependencies that fit, unless a lock file of this machine names others. Rejects if that is not possible. */
+/** Downloads the newest dependencies that fit, unless a lock file of this machine names others. Rejects if it fails. */
 export async function fetchRustCrates(): Promise<void> {
   await run('cargo', ['fetch', '--quiet'], { cwd, timeout: fetchMs })
 }
 
-/**
- * Builds a program, and returns its path. `documented` is the program in the file that the environment variable
- * `DOCUMENTED_PROGRAM` names.
- */
-export async function buildRustProgram(
-  program: 'scenario' | 'documented',
-  environment: Readonly<Record<string, string>> = {},
-): Promise<string> {
+/** Builds the program in a file, and returns the path of the executable. */
+export async function buildRustProgram(file: string): Promise<string> {
   const target = await temporaryFolder()
   const env = {
     ...process.env,
-    ...environment,
+    DOCUMENTED_PROGRAM: file,
     // Dependencies are built once. Programs of different copies of the repository do not overwrite each other.
     CARGO_BUILD_BUILD_DIR: cachedClient('rust'),
     CARGO_TARGET_DIR: target,
   }
-  const options = ['--locked', '--offline', '--quiet', '--bin', program]
-  await run('cargo', ['build', ...options], { cwd, env, timeout: buildMs })
-  return join(target, 'debug', program)
+  await run('cargo', ['build', '--locked', '--offline', '--quiet'], { cwd, env, timeout: buildMs })
+  return join(target, 'debug', 'documented')
 }
