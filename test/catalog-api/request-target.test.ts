@@ -220,9 +220,18 @@ describe('targets', () => {
     expect(statusOf('GET', `/v1/namespace/$/list?${name}=&${name}=1`)).toBe(400)
   })
 
+  it('treat an empty timeout as absent, but not a flag that is false', () => {
+    const { parameters } = parseTarget('POST', '/v1/table/t/merge_insert?on=id&timeout=&use_index=false')
+    expect([...parameters.keys()]).toEqual(['on', 'use_index'])
+    expect(parameters.get('use_index')).toBe('false')
+  })
+
   it.each([
     ['GET', '/v1/namespace/$/table/list?include_declared='],
     ['POST', '/v1/table/t/merge_insert?on='],
+    ['POST', '/v1/table/t/create?mode='],
+    ['POST', '/v1/table/t/insert?branch='],
+    ['POST', '/v1/table/t/describe?with_table_uri='],
   ])('reject an empty value of a parameter whose presence has an effect: %s %s', (method, target) => {
     expect(statusOf(method, target)).toBe(400)
   })

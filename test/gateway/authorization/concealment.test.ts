@@ -43,19 +43,13 @@ const refused = (what: string) =>
 
 it.each([
   ['/v1/table/open$orders/drop', refused(String.raw`DropTable on "open\$orders"`)],
-  ['/v1/table/open$new/declare', refused(String.raw`DeclareTable on "open\$new"`)],
   ['/v1/table/open$vault/describe', tableNotFound('open$vault')],
-  ['/v1/table/open$vault/drop', tableNotFound('open$vault')],
   ['/v1/function/open$one/describe', missing('function')],
   ['/v1/secret/open$one/describe', missing('secret')],
   ['/v1/namespace/open$hr/describe', namespaceNotFound('open$hr')],
-  ['/v1/namespace/open$hr/exists', namespaceNotFound('open$hr')],
   ['/v1/namespace/open$hr$new/create', namespaceNotFound('open$hr')],
-  ['/v1/namespace/open$new/create', refused('CreateNamespace')],
   ['/v1/table/open$hr$salaries/describe', namespaceNotFound('open$hr')],
-  ['/v1/table/open$hr$salaries/declare', namespaceNotFound('open$hr')],
   ['/v1/table/elsewhere$orders/describe', namespaceNotFound('elsewhere')],
-  ['/v1/namespace/told/describe', refused('DescribeNamespace on "told"')],
   ['/v1/table/told$orders/describe', refused('DescribeTable')],
   ['/v1/table/open$secretive$orders/drop', namespaceNotFound('open$secretive')],
   [

@@ -45,7 +45,6 @@ const answerOf = (...names: string[]): Buffer =>
   encodeFile(tableFromArrays(Object.fromEntries(names.map((name) => [name, [1]]))))
 
 beforeEach(() => {
-  shared.upstream.requests.length = 0
   shared.upstream.answering = respondWith(200, answerOf(), arrow)
 })
 
@@ -67,30 +66,6 @@ it('a query is sent with what the policy leaves', async () => {
   expect(response.status).toBe(200)
 })
 
-it('a search for several vectors may return which of them found a row', async () => {
-  shared.upstream.answering = respondWith(200, answerOf('query_index', 'id', '_distance'), arrow)
-  const statusOf = async (vector: object) => {
-    const body = { vector_column: 'v', columns: ['id'], k: 1, vector }
-    const { status } = await shared.gateway.post('/v1/table/sales$orders/query', { as: 'analyst', body })
-    return status
-  }
-  expect(await statusOf({ multi_vector: [[1], [2]] })).toBe(200)
-  expect(await statusOf({ single_vector: [1, 2] })).toBe(502)
-})
-
-it('columns are added as the client sends them', async () => {
-  const headers = { 'x-lancedb-database': 'any' }
-  await shared.gateway.post('/v1/table/sales$orders/query', { as: 'analyst', body: {}, headers })
-  expect(await forwarded()).toMatchObject({ columns: visible })
-})
-
-it('a body that is null is restricted', async () => {
-  const headers = { 'content-type': 'application/json' }
-  shared.upstream.answering = respondWith(200, '2')
-  await shared.gateway.post('/v1/table/sales$orders/count_rows', { as: 'analyst', body: 'null', headers })
-  expect(await forwarded()).toEqual({ predicate: rows })
-})
-
 it('a count by GET counts visible rows', async () => {
   shared.upstream.answering = respondWith(200, '2')
   const response = await shared.gateway.get('/v1/table/sales$orders/count_rows', { as: 'analyst' })
@@ -98,20 +73,13 @@ it('a count by GET counts visible rows', async () => {
   expect(await forwarded()).toEqual({ predicate: rows })
 })
 
-it.each<[action: string, body: object, says: string]>([
-  ['query', { columns: ['ssn'] }, 'there is no column "ssn"$'],
-  ['count_rows', { predicate: "ssn = 'a'" }, '"predicate": there is no column "ssn"'],
-  ['describe', { tag: 'old' }, 'only its newest version'],
-])('%s with %o is refused and not forwarded', async (action, body, says) => {
-  const response = await shared.gateway.post(`/v1/table/sales$orders/${action}`, { as: 'analyst', body })
-  expectError(response, { kind: 'InvalidInput', says })
+it('a query of a hidden column is refused and not forwarded', async () => {
+  const response = await shared.gateway.post('/v1/table/sales$orders/query', {
+    as: 'analyst',
+    body: { columns: ['ssn'] },
+  })
+  expectError(response, { kind: 'InvalidInput', says: 'there is no column "ssn"$' })
   expect(shared.upstream.requests).toEqual([])
-})
-
-it('other callers read everything', async () => {
-  shared.upstream.answering = respondWith(200, {})
-  await shared.gateway.post('/v1/table/sales$orders/query', { as: 'officer', body: { filter: "ssn = 'a'" } })
-  expect(await forwarded()).toEqual({ filter: "ssn = 'a'" })
 })
 
 it('everything else about the table is denied', async () => {
@@ -151,15 +119,10 @@ it('a description has the visible columns only', async () => {
   expect(json).toEqual({ table: 't', version: 4, schema: { fields: shown } })
 })
 
-it.each<[what: string, answer: Buffer | string, says: string]>([
-  ['a column that was not asked for', answerOf('id', 'ssn'), 'a column that was not asked for'],
-  ['anything but Arrow', 'id,name,city', 'the response is not Arrow'],
-  ['nothing', '', 'ends before its columns are known'],
-  ['a schema that is cut', answerOf('id').subarray(0, 40), 'ends before its columns are known'],
-])('a response with %s is refused', async (_what, answer, says) => {
-  shared.upstream.answering = respondWith(200, answer)
+it('a response with a column that was not asked for is refused', async () => {
+  shared.upstream.answering = respondWith(200, answerOf('id', 'ssn'))
   const response = await shared.gateway.post('/v1/table/sales$orders/query', { as: 'analyst', body: {} })
-  expectError(response, { kind: 'ServiceUnavailable', status: 502, says: new RegExp(says) })
+  expectError(response, { kind: 'ServiceUnavailable', status: 502, says: 'not asked for' })
   expect(response.bytes.toString()).not.toContain('ssn')
 })
 

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { getHeaderValues } from '../support/recording-upstream.ts'
 import { useSharedGateway } from '../support/running-gateway.ts'
 import { createDeferred, waitUntilStable } from '../support/waiting.ts'
-import { arrowBytes, arrowUpload } from '../../support/arrow-upload.ts'
+import { arrowBytes } from '../../support/arrow-upload.ts'
 
 const shared = useSharedGateway()
 const insert = '/v1/table/orders/insert'
@@ -24,18 +24,6 @@ function upload(bytes: number, see: (chunk: Buffer) => void): Readable {
   }
   return Readable.from(chunks(), { objectMode: false, highWaterMark: 64 * 1024 })
 }
-
-it('the request id of a query is neither forwarded nor the id of the request', async () => {
-  const { gateway, upstream } = shared
-  const headers = { 'x-request-id': 'of-the-header' }
-  const target = `${insert}/?request_id=of-the-query&mode=append`
-  const response = await gateway.post(target, { body: arrowUpload, headers })
-  expect(response).toMatchObject({ status: 200, headers: { 'x-request-id': 'of-the-header' } })
-  expect(upstream.requests.map((request) => request.target)).toEqual([`${insert}?mode=append`])
-  expect(getHeaderValues(upstream.requests[0] ?? { rawHeaders: [] }, 'x-request-id')).toEqual([
-    'of-the-header',
-  ])
-})
 
 it.each(['in chunks', 'with a length'])('16 MiB %s reach the upstream byte for byte', async (how) => {
   const { gateway, upstream } = shared

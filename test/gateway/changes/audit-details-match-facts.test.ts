@@ -26,29 +26,12 @@ it.each<
     { mode: 'existok', location: 's3://b/t', property_keys: ['env', 'token'] },
   ],
   [
-    'CreateTable with parameters',
-    `create?properties=${encodeURIComponent('{"location":"s3://b/t"}')}&storage_options=%7B%22endpoint%22%3A%22e%22%7D`,
-    arrow,
-    {},
-    { location: 's3://b/t', property_keys: ['location'], storage_option_keys: ['endpoint'] },
-  ],
-  [
-    'InsertIntoTable',
-    'insert?branch=ci%2F7&mode=Overwrite',
-    arrow,
-    {},
-    { branch: 'ci/7', mode: 'overwrite' },
-  ],
-  [
     'MergeInsertIntoTable',
     'merge_insert?on=id&when_not_matched_by_source_delete=true',
     arrow,
     {},
     { on: ['id'], when_not_matched_by_source_delete: true },
   ],
-  ['DropTable', 'drop', { context: { reason: 'old' } }, {}, {}],
-  ['DropTableIndex', 'index/i/drop', { branch: 'ci/7' }, {}, { branch: 'ci/7', index_name: 'i' }],
-  ['UpdateTable', 'update', { updates: [], properties }, {}, { property_keys: ['env', 'token'] }],
   [
     'RenameTable',
     'rename',
@@ -57,25 +40,11 @@ it.each<
     { new_table_name: 'u', new_namespace_id: ['old'] },
   ],
   [
-    'CreateTableBranch',
-    'branches/create',
-    { name: 'ci/7', from_branch: 'dev', from_version: 3 },
-    {},
-    { name: 'ci/7', from_branch: 'dev', from_version: 3 },
-  ],
-  [
     'CreateTableVersion',
     'version/create',
     { version: 2, manifest_path: 't/_versions/s', metadata: { ticket: 'T-1' } },
     {},
     { version: 2, manifest_path: 't/_versions/s', metadata_keys: ['ticket'] },
-  ],
-  [
-    'UpdateTableSchemaMetadata, wrapped',
-    'schema_metadata/update',
-    { metadata: {}, branch: 'b' },
-    {},
-    { branch: 'b' },
   ],
 ])('the record of %s contains the authorized facts, and no others', async (...row) => {
   const [, target, body, headers, details] = row
@@ -98,12 +67,6 @@ it.each<[what: string, target: string, body: object, details: Details]>([
     'materialized_view/big/create',
     { query: "SELECT * FROM orders WHERE customer = 'planted'" },
     { query: hash },
-  ],
-  [
-    'RefreshMaterializedView',
-    'materialized_view/big/refresh',
-    { src_version: 3, cluster: 'c' },
-    { src_version: 3 },
   ],
 ])('the record of %s contains what it does, and its SQL as a hash', async (_what, target, body, details) => {
   shared.upstream.answering = respondWith(202, { job_id: 'job-1' })

@@ -3,10 +3,8 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { AuditRecord } from '../../../src/audit/records/audit-record.ts'
 import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
-import { getOperation, operationNames } from '../../../src/catalog-api/operations.ts'
 import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
-import { respondWith, getHeaderValues } from '../support/recording-upstream.ts'
-import { allowEverything } from '../support/open-gateway.ts'
+import { respondWith } from '../support/recording-upstream.ts'
 import { startGatewayAndUpstream } from '../support/running-gateway.ts'
 import { arrowUpload } from '../../support/arrow-upload.ts'
 
@@ -58,15 +56,6 @@ it('writes the intent of a change before it is sent, and its outcome before the 
   expect(await verifyAuditLog(gateway.auditFolder)).toMatchObject({ ok: true, unresolved: 0 })
 })
 
-it('records the end of the rule that allowed a change', async () => {
-  const until = '2099-01-31T08:00:00Z'
-  const rules = allowEverything.rules.map((rule) => ({ ...rule, until }))
-  const { gateway } = await startGatewayAndUpstream({ policies: [{ ...allowEverything, rules }] })
-  await gateway.post(commit, { body: manifest })
-  const [intent] = ofKind(await recordsOf(gateway.auditFolder), 'intent')
-  expect(intent?.rule).toMatchObject({ policy: 'everything', rule: 'all', until })
-})
-
 it('writes the intent of an upload before its first byte is sent', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()
   let seen: string[] = []
@@ -108,36 +97,4 @@ it('a change without a response is unknown; one that was not sent has failed', a
     { result: 'unknown', status: undefined },
     { result: 'failed', status: undefined },
   ])
-})
-
-it('does not record reads, however they end', async () => {
-  const { gateway, upstream } = await startGatewayAndUpstream()
-  const reads = operationNames.map(getOperation).filter(({ effect }) => effect === 'read')
-  for (const status of [200, 404, 500]) {
-    // The gateway reads the responses to listings.
-    upstream.answering = respondWith(status, { namespaces: [], tables: [], views: [] })
-    for (const { method, path, object } of reads) {
-      const id = object === 'transaction' ? 'orders$7' : 'orders'
-      const target = path.replace('{id}', () => id).replaceAll(/\{\w+\}/g, '7')
-      expect(await gateway.send(method, target)).toMatchObject({ status })
-    }
-  }
-  await gateway.post(commit, { body: manifest })
-  expect(withoutSeals(await recordsOf(gateway.auditFolder)).map(({ kind }) => kind)).toEqual([
-    'start',
-    'intent',
-    'outcome',
-  ])
-})
-
-it('never records credentials or data', async () => {
-  const { gateway, upstream } = await startGatewayAndUpstream()
-  const identity = { api_key: 'secret-of-the-body', auth_token: 'secret-token' }
-  await gateway.post(commit, { body: { ...manifest, identity, metadata: { a: 'secret-data' } } })
-  await gateway.post('/v1/table/orders/update', { body: { updates: [['a', 'secret-data']], identity } })
-  await gateway.post('/v1/table/orders/insert', { body: 'secret-data' })
-  expect(upstream.requests.flatMap((arrival) => getHeaderValues(arrival, 'x-api-key'))).toEqual([])
-  const text = JSON.stringify(await recordsOf(gateway.auditFolder))
-  expect(text).not.toContain('secret')
-  expect(text).not.toContain(gateway.key('dev'))
 })
