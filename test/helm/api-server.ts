@@ -1,13 +1,10 @@
 import { createServer } from 'node:http'
-import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
 import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { stringify } from 'yaml'
-
-/** An API server with what the chart looks up. */
-export interface ApiServer {
-  close(): void
-}
+import { listenLocally } from '../support/local-server.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { render, type Manifest } from './chart.ts'
 
 /** The kinds of the chart's default manifests. */
 const kinds: Readonly<Record<string, readonly string[]>> = {
@@ -33,11 +30,21 @@ function toResourceName(kind: string): string {
   return `${kind.toLowerCase().replace(/y$/, 'ie')}s`
 }
 
-/** Starts an API server with these objects of the namespace `default`, and writes a kubeconfig for it. */
-export async function startApiServer(
+/**
+ * Renders the chart in a cluster with these objects of the namespace `default`, as an installation does, or as an upgrade
+ * with `--is-upgrade` among the words. Rejects with the output of helm.
+ */
+export async function renderInCluster(
   objects: readonly KubernetesObject[],
-  kubeconfig: string,
-): Promise<ApiServer> {
+  words: readonly string[],
+): Promise<readonly Manifest[]> {
+  const kubeconfig = join(await temporaryFolder(), 'kubeconfig')
+  await startApiServer(objects, kubeconfig)
+  return render(['--dry-run=server', '--disable-openapi-validation', '--kubeconfig', kubeconfig, ...words])
+}
+
+/** Starts an API server until the end of the test, and writes a kubeconfig for it. */
+async function startApiServer(objects: readonly KubernetesObject[], kubeconfig: string): Promise<void> {
   const groups = Object.keys(kinds).filter((version) => version !== 'v1')
   const documents: Readonly<Record<string, unknown>> = {
     '/version': { major: '1', minor: '36', gitVersion: 'v1.36.0' },
@@ -79,9 +86,8 @@ export async function startApiServer(
     const missing = { kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'NotFound', code: 404 }
     response.statusCode = document === undefined ? 404 : 200
     response.setHeader('content-type', 'application/json').end(JSON.stringify(document ?? missing))
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
+  })
+  const port = await listenLocally(server)
   const named = { name: 'test' }
   await writeFile(
     kubeconfig,
@@ -94,5 +100,4 @@ export async function startApiServer(
       users: [{ ...named, user: {} }],
     }),
   )
-  return { close: () => void server.close() }
 }

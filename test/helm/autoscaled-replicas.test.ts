@@ -1,9 +1,7 @@
-import { join } from 'node:path'
-import { expect, it, onTestFinished } from 'vitest'
-import { startApiServer } from './api-server.ts'
-import { render } from './chart.ts'
+import { expect, it } from 'vitest'
+import { renderInCluster } from './api-server.ts'
+import { render, type Manifest } from './chart.ts'
 import { helms } from './helm-programs.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const name = 'release-catalog-gateway'
 const autoscaling = [
@@ -11,27 +9,12 @@ const autoscaling = [
   'autoscaling.enabled=true,autoscaling.minReplicas=2,pageTokens.existingSecret=page-tokens',
 ]
 
-async function replicasAfterUpgrade(present: number): Promise<number | undefined> {
-  const kubeconfig = join(await temporaryFolder(), 'kubeconfig')
-  const existing = {
-    apiVersion: 'apps/v1',
-    kind: 'StatefulSet',
-    metadata: { name },
-    spec: { replicas: present },
-  }
-  const server = await startApiServer([existing], kubeconfig)
-  onTestFinished(() => server.close())
-  const cluster = [
-    '--dry-run=server',
-    '--is-upgrade',
-    '--disable-openapi-validation',
-    '--kubeconfig',
-    kubeconfig,
-  ]
-  return replicasIn(await render([...autoscaling, ...cluster]))
+async function replicasAfterUpgrade(replicas: number): Promise<number | undefined> {
+  const present = { apiVersion: 'apps/v1', kind: 'StatefulSet', metadata: { name }, spec: { replicas } }
+  return replicasIn(await renderInCluster([present], ['--is-upgrade', ...autoscaling]))
 }
 
-function replicasIn(manifests: Awaited<ReturnType<typeof render>>): number | undefined {
+function replicasIn(manifests: readonly Manifest[]): number | undefined {
   const gateway = manifests.find(({ kind, metadata }) => kind === 'StatefulSet' && metadata.name === name)
   return (gateway?.spec as { readonly replicas?: number } | undefined)?.replicas
 }

@@ -1,28 +1,20 @@
-import { join } from 'node:path'
-import { expect, it, onTestFinished } from 'vitest'
-import { startApiServer } from './api-server.ts'
+import { expect, it } from 'vitest'
+import { renderInCluster } from './api-server.ts'
 import { render, type Manifest } from './chart.ts'
 import { helms } from './helm-programs.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
 
 /** Renders an upgrade of a release with these objects. */
-async function upgrade(present: readonly Manifest[], ...words: readonly string[]): Promise<unknown> {
-  const kubeconfig = join(await temporaryFolder(), 'kubeconfig')
-  const server = await startApiServer(present, kubeconfig)
-  onTestFinished(() => server.close())
-  const cluster = ['--dry-run=server', '--is-upgrade', '--disable-openapi-validation']
-  return render([...cluster, '--kubeconfig', kubeconfig, ...words])
-}
+const upgrade = (present: readonly Manifest[], values: string) =>
+  renderInCluster(present, ['--is-upgrade', '--set', values])
 
 it.skipIf(helms.length === 0)(
   'an upgrade that would change volume claim templates is refused with what to do first',
   async () => {
     const present = (await render([])).filter(({ kind }) => kind === 'StatefulSet')
     expect(present.length).toBe(2)
-    await upgrade(present, '--set', 'persistence.enabled=true,commonLabels.team=data')
+    await upgrade(present, 'persistence.enabled=true,commonLabels.team=data')
     const refusal = await upgrade(
       present,
-      '--set',
       'persistence.size=20Gi,catalog.persistence.existingClaim=tables',
     ).then(
       () => '',
@@ -36,6 +28,6 @@ it.skipIf(helms.length === 0)(
       expect(refusal).toContain(`kubectl delete statefulset ${name} --cascade=orphan --namespace default`)
     }
     const orphaned = present.filter(({ metadata }) => metadata.name === 'release-catalog-gateway-catalog')
-    await upgrade(orphaned, '--set', 'persistence.size=20Gi')
+    await upgrade(orphaned, 'persistence.size=20Gi')
   },
 )

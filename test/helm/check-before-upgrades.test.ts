@@ -81,24 +81,3 @@ it('a misspelt word in a policy fails the check with its file and line', async (
   expect(status).toBe(1)
   expect(messages).toContain('everybody.yaml:6')
 })
-
-it('a failed check runs once, keeps its log, and shows it', () => {
-  const jobs = goldenManifests('bundled-catalog').filter(({ kind }) => kind === 'Job')
-  expect(jobs.map(({ metadata }) => metadata.name)).toEqual([
-    'release-catalog-gateway-catalog-check',
-    'release-catalog-gateway-check',
-  ])
-  for (const job of jobs)
-    expect(job).toMatchObject({
-      metadata: {
-        annotations: {
-          'helm.sh/hook': 'pre-install,pre-upgrade',
-          'helm.sh/hook-delete-policy': 'before-hook-creation,hook-succeeded',
-          'helm.sh/hook-output-log-policy': 'hook-failed',
-        },
-      },
-      spec: { backoffLimit: 0, template: { spec: { restartPolicy: 'Never' } } },
-    })
-  const pod = podsOf(goldenManifests('bundled-catalog')).find(({ component }) => component === 'check')?.pod
-  expect(pod?.containers).toMatchObject([{ terminationMessagePolicy: 'FallbackToLogsOnError' }])
-})

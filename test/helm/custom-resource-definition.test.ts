@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { policySchema } from '../../src/policy/language/policy-schema.ts'
 import { chartFolder } from './chart.ts'
 import { createCustomResourceDefinition, createResourceSchema } from './custom-resource-definition.ts'
 import { listUndelegatedPermissions } from './undelegated-permissions.ts'
@@ -15,7 +14,6 @@ interface Schema {
   readonly items?: Schema
   readonly additionalProperties?: object
   readonly maxItems?: number
-  readonly 'x-kubernetes-validations'?: readonly { readonly rule: string; readonly message: string }[]
 }
 
 interface Definition {
@@ -59,12 +57,6 @@ it('the API server removes no member of a policy', () => {
   expect(count).toBeGreaterThan(8)
 })
 
-it('it has the fields of policy documents, and a status', () => {
-  expect(new Set(Object.keys(schema.properties ?? {}))).toEqual(
-    new Set([...Object.keys(policySchema.shape), 'status']),
-  )
-})
-
 it('every field has a type, and a description for kubectl explain', () => {
   let count = 0
   const visit = ({ type, properties = {}, items }: Schema, path: string): void => {
@@ -85,21 +77,5 @@ it('every field has a type, and a description for kubectl explain', () => {
 it('it has nothing that the API server refuses or ignores', () => {
   expect(JSON.stringify(definition)).not.toMatch(
     /\$ref|"const"|"uniqueItems"|"oneOf"|"additionalProperties":(true|false)|\(\?!/,
-  )
-})
-
-it('alternatives are rules with a sentence', () => {
-  const { rules, tests } = schema.properties ?? {}
-  expect(schema['x-kubernetes-validations']?.slice(0, 1)).toEqual([
-    {
-      rule: 'has(self.rules) || has(self.commits) || has(self.restrict) || has(self.tags)',
-      message: 'expected at least one of rules, commits, restrict, tags',
-    },
-  ])
-  expect(rules?.items?.properties?.['subjects']?.['x-kubernetes-validations']?.[0]?.message).toBe(
-    'expected at least one of users, groups, keys, serviceAccounts, everyone, any, anonymous',
-  )
-  expect(tests?.items?.['x-kubernetes-validations']?.[0]?.rule).toBe(
-    '[has(self.__namespace__), has(self.table), has(self.transaction)].filter(isPresent, isPresent).size() == 1',
   )
 })

@@ -1,10 +1,10 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { stringify } from 'yaml'
 import { render, type Manifest } from './chart.ts'
 import { helms } from './helm-programs.ts'
-import { startApiServer } from './api-server.ts'
+import { renderInCluster } from './api-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 async function secretsOf(values: object): Promise<Readonly<Record<string, unknown>>> {
@@ -52,7 +52,6 @@ it.skipIf(helms.length === 0).each([
 })
 
 it.skipIf(helms.length === 0)('an upgrade keeps the secrets of the cluster', async () => {
-  const kubeconfig = join(await temporaryFolder(), 'kubeconfig')
   const kept = { [bootstrapKey]: { 'api-key': 'a2VwdA==' }, [catalogToken]: { token: 'YWxzbyBrZXB0' } }
   const objects = Object.entries(kept).map(([name, data]) => ({
     apiVersion: 'v1',
@@ -60,15 +59,6 @@ it.skipIf(helms.length === 0)('an upgrade keeps the secrets of the cluster', asy
     metadata: { name },
     data,
   }))
-  const server = await startApiServer(objects, kubeconfig)
-  onTestFinished(() => server.close())
-  const words = [
-    '--dry-run=server',
-    '--is-upgrade',
-    '--disable-openapi-validation',
-    '--kubeconfig',
-    kubeconfig,
-  ]
-  const secrets = (await render(words)).filter(isGenerated)
+  const secrets = (await renderInCluster(objects, ['--is-upgrade'])).filter(isGenerated)
   expect(Object.fromEntries(secrets.map(({ metadata, data }) => [metadata.name, data]))).toEqual(kept)
 })

@@ -1,9 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { stringify } from 'yaml'
-import { startApiServer } from './api-server.ts'
-import { render } from './chart.ts'
+import { renderInCluster } from './api-server.ts'
 import { helms } from './helm-programs.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -25,14 +24,9 @@ const valid = {
 
 /** Renders as an installation does, which looks up objects of the cluster. Rejects with the output of helm. */
 async function install(values: object): Promise<void> {
-  const folder = await temporaryFolder()
-  const kubeconfig = join(folder, 'kubeconfig')
-  const server = await startApiServer(present, kubeconfig)
-  onTestFinished(() => server.close())
-  const file = join(folder, 'values.yaml')
+  const file = join(await temporaryFolder(), 'values.yaml')
   await writeFile(file, stringify(values))
-  const options = ['--dry-run=server', '--disable-openapi-validation', '--kubeconfig', kubeconfig]
-  await render(['--values', file, ...options])
+  await renderInCluster(present, ['--values', file])
 }
 
 it.skipIf(helms.length === 0)('an installation with existing Secrets is accepted', async () => {
