@@ -91,16 +91,20 @@ export function createMetrics() {
             queues.set({ lock }, context[`${lock}Lock`].waiting)
         },
       })
-      const jobs = new Gauge({
-        name: 'catalog_jobs',
-        help: 'Unfinished jobs of all replicas, by state: queued or running.',
-        labelNames: ['state'],
+      const running: Gauge = new Gauge({
+        name: 'catalog_running_jobs',
+        help: 'Jobs that this process runs.',
+        registers,
+        collect: () => running.set(context.jobs.running),
+      })
+      const unfinished = new Gauge({
+        name: 'catalog_unfinished_jobs',
+        help: 'Queued and running jobs of all replicas.',
         registers,
         async collect() {
-          jobs.reset()
-          const counts = await countUnfinishedJobs(context.database).catch(() => undefined)
-          for (const state of ['queued', 'running'] as const)
-            if (counts !== undefined) jobs.set({ state }, counts.get(state) ?? 0)
+          unfinished.reset()
+          const count = await countUnfinishedJobs(context.database).catch(() => undefined)
+          if (count !== undefined) unfinished.set(count)
         },
       })
     },

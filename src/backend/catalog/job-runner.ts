@@ -77,6 +77,11 @@ export class JobRunner {
     this.#works = works
   }
 
+  /** How many jobs this process runs. */
+  get running(): number {
+    return this.#running.size
+  }
+
   /** Starts the jobs that an ended process has left, and those to come. */
   start(): void {
     this.#timer = setInterval(() => this.startJobs(), pollIntervalMs).unref()
@@ -86,8 +91,7 @@ export class JobRunner {
   /** Queues a job. Throws ServiceUnavailable (503) if too many are unfinished. Returns the id of the job. */
   async submit(job: NewJob): Promise<string> {
     const { database } = this.#context
-    const counts = await countUnfinishedJobs(database)
-    if ([...counts.values()].reduce((sum, count) => sum + count, 0) >= maxUnfinishedJobs) {
+    if ((await countUnfinishedJobs(database)) >= maxUnfinishedJobs) {
       throw new CatalogError('ServiceUnavailable', 'too many unfinished jobs; retry later', {
         headers: { 'retry-after': '10' },
       })

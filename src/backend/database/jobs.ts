@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { sql, type Selectable } from 'kysely'
+import { sql } from 'kysely'
 import type { ErrorName } from 'catalog-gateway/catalog-api'
-import type { CatalogDatabase, CatalogTables, JobState } from './schema.ts'
+import type { CatalogDatabase, JobState } from './schema.ts'
 
 export interface NewJob {
   readonly operation: string
@@ -12,7 +12,7 @@ export interface NewJob {
   readonly request: Readonly<Record<string, unknown>>
 }
 
-/** For clients; small, as listings of events read it. */
+/** For clients. */
 export type JobResult = Readonly<Record<string, unknown>>
 
 interface JobFailure {
@@ -31,18 +31,12 @@ export interface Job extends NewJob {
   readonly failure: JobFailure | undefined
   /** Milliseconds since the epoch. */
   readonly createdAt: number
-  readonly startedAt: number | undefined
   readonly endedAt: number | undefined
 }
 
-export type UnfinishedJob = Pick<Job, 'jobId' | 'objectId'>
-
 export type JobSummary = Pick<Job, 'jobId' | 'operation' | 'path' | 'state' | 'createdAt'>
 
-export type JobProgress = Pick<
-  Job,
-  'jobId' | 'operation' | 'state' | 'result' | 'createdAt' | 'startedAt' | 'endedAt'
->
+export type UnfinishedJob = Pick<Job, 'jobId' | 'objectId'>
 
 export type JobEnd =
   | { readonly state: 'finished'; readonly result: JobResult }
@@ -71,7 +65,23 @@ export async function insertJob(database: CatalogDatabase, job: NewJob): Promise
 
 export async function findJob(database: CatalogDatabase, jobId: string): Promise<Job | undefined> {
   const row = await database.selectFrom('jobs').selectAll().where('job_id', '=', jobId).executeTakeFirst()
-  return row && toJob(row)
+  if (row === undefined) return undefined
+  /* oxlint-disable typescript/no-unsafe-type-assertion -- only this file writes the columns */
+  return {
+    jobId: row.job_id,
+    operation: row.operation,
+    objectId: row.object_id,
+    path: row.path,
+    request: JSON.parse(row.request) as NewJob['request'],
+    state: row.state,
+    isCancelRequested: row.cancel_requested === 1,
+    attempts: row.attempts,
+    result: row.result === null ? undefined : (JSON.parse(row.result) as JobResult),
+    failure: row.failure === null ? undefined : (JSON.parse(row.failure) as JobFailure),
+    createdAt: row.created_at,
+    endedAt: row.ended_at ?? undefined,
+  }
+  /* oxlint-enable typescript/no-unsafe-type-assertion */
 }
 
 /** Lists jobs in the order of their ids. */
@@ -81,45 +91,21 @@ export async function listJobs(
 ): Promise<JobSummary[]> {
   let query = database
     .selectFrom('jobs')
-    .select(['job_id', 'operation', 'path', 'state', 'created_at'])
+    .select(['job_id as jobId', 'operation', 'path', 'state', 'created_at as createdAt'])
     .orderBy('job_id')
     .limit(limit)
   if (after !== undefined) query = query.where('job_id', '>', after)
-  return (await query.execute()).map((row) => ({
-    jobId: row.job_id,
-    operation: row.operation,
-    path: row.path,
-    state: row.state,
-    createdAt: row.created_at,
-  }))
-}
-
-/** Lists the jobs that were created last, in no order. */
-export async function listNewestJobs(database: CatalogDatabase, limit: number): Promise<JobProgress[]> {
-  // Sorted in an index, as a sort of the rows would also read their requests, which may be large.
-  const newest = database
-    .selectFrom('jobs')
-    .select('job_id')
-    .orderBy('created_at', 'desc')
-    .orderBy('job_id')
-    .limit(limit)
-  const rows = await database
-    .selectFrom('jobs')
-    .select(['job_id', 'operation', 'state', 'result', 'created_at', 'started_at', 'ended_at'])
-    .where('job_id', 'in', newest)
-    .execute()
-  return rows.map(toProgress)
+  return await query.execute()
 }
 
 /** Counts queued and running jobs. */
-export async function countUnfinishedJobs(database: CatalogDatabase): Promise<ReadonlyMap<JobState, number>> {
-  const rows = await database
+export async function countUnfinishedJobs(database: CatalogDatabase): Promise<number> {
+  const row = await database
     .selectFrom('jobs')
-    .select(['state', ({ fn }) => fn.countAll().as('count')])
+    .select(({ fn }) => fn.countAll().as('count'))
     .where('ended_at', 'is', null)
-    .groupBy('state')
-    .execute()
-  return new Map(rows.map(({ state, count }) => [state, Number(count)]))
+    .executeTakeFirst()
+  return Number(row?.count ?? 0)
 }
 
 /** Lists the queued and running jobs, the oldest first. */
@@ -200,36 +186,4 @@ export async function cancelJob(database: CatalogDatabase, jobId: string): Promi
 
 export async function deleteJobsEndedBefore(database: CatalogDatabase, time: number): Promise<void> {
   await database.deleteFrom('jobs').where('ended_at', '<', time).execute()
-}
-
-function toJob(row: Selectable<CatalogTables['jobs']>): Job {
-  /* oxlint-disable typescript/no-unsafe-type-assertion -- only this file writes the columns */
-  return {
-    ...toProgress(row),
-    objectId: row.object_id,
-    path: row.path,
-    request: JSON.parse(row.request) as NewJob['request'],
-    isCancelRequested: row.cancel_requested === 1,
-    attempts: row.attempts,
-    failure: row.failure === null ? undefined : (JSON.parse(row.failure) as JobFailure),
-  }
-  /* oxlint-enable typescript/no-unsafe-type-assertion */
-}
-
-type ProgressRow = Pick<
-  Selectable<CatalogTables['jobs']>,
-  'job_id' | 'operation' | 'state' | 'result' | 'created_at' | 'started_at' | 'ended_at'
->
-
-function toProgress({ result, ...row }: ProgressRow): JobProgress {
-  return {
-    jobId: row.job_id,
-    operation: row.operation,
-    state: row.state,
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only this file writes the column
-    result: result === null ? undefined : (JSON.parse(result) as NonNullable<Job['result']>),
-    createdAt: row.created_at,
-    startedAt: row.started_at ?? undefined,
-    endedAt: row.ended_at ?? undefined,
-  }
 }

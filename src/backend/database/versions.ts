@@ -1,6 +1,6 @@
-import { sql, type Selectable } from 'kysely'
+import { sql } from 'kysely'
 import { parseProperties, type Properties } from './objects.ts'
-import type { CatalogDatabase, CatalogTables } from './schema.ts'
+import type { CatalogDatabase } from './schema.ts'
 
 /** The record of a version that a client commits. */
 export interface VersionRecord {
@@ -13,7 +13,6 @@ export interface VersionRecord {
   readonly eTag: string | undefined
   readonly namingScheme: 'V1' | 'V2'
   readonly metadata: Properties | undefined
-  readonly state: 'recorded' | 'final'
   /** Only for versions committed by a batch: the name of the retained manifest. */
   readonly retainedName?: string | undefined
 }
@@ -64,7 +63,7 @@ export async function findVersionMetadata(
 export async function recordVersion(
   database: CatalogDatabase,
   objectId: string,
-  record: Omit<VersionRecord, 'state'>,
+  record: VersionRecord,
 ): Promise<boolean> {
   const inserted = await database
     .insertInto('table_versions')
@@ -145,34 +144,32 @@ export async function deleteVersionRecordsBefore(
     .execute()
 }
 
-const versionColumns = [
-  'branch',
-  'version',
-  'staging_path',
-  'manifest_size',
-  'e_tag',
-  'naming_scheme',
-  'metadata',
-  'state',
-  'kept_name',
-] as const
-
 function selectVersions(database: CatalogDatabase, objectId: string) {
-  return database.selectFrom('table_versions').select(versionColumns).where('object_id', '=', objectId)
+  return database
+    .selectFrom('table_versions')
+    .select([
+      'branch',
+      'version',
+      'staging_path as manifestPath',
+      'manifest_size as manifestSize',
+      'e_tag',
+      'naming_scheme as namingScheme',
+      'metadata',
+      'kept_name',
+    ])
+    .where('object_id', '=', objectId)
 }
 
-function toRecord(
-  row: Pick<Selectable<CatalogTables['table_versions']>, (typeof versionColumns)[number]>,
-): VersionRecord {
+function toRecord({
+  e_tag: eTag,
+  metadata,
+  kept_name: retainedName,
+  ...row
+}: Awaited<ReturnType<ReturnType<typeof selectVersions>['executeTakeFirstOrThrow']>>): VersionRecord {
   return {
-    branch: row.branch,
-    version: row.version,
-    manifestPath: row.staging_path,
-    manifestSize: row.manifest_size,
-    eTag: row.e_tag ?? undefined,
-    namingScheme: row.naming_scheme,
-    metadata: row.metadata === null ? undefined : parseProperties(row.metadata),
-    state: row.state,
-    retainedName: row.kept_name ?? undefined,
+    ...row,
+    eTag: eTag ?? undefined,
+    metadata: metadata === null ? undefined : parseProperties(metadata),
+    retainedName: retainedName ?? undefined,
   }
 }

@@ -1,20 +1,9 @@
 import { z } from 'zod'
 import { functionOutput, functionReference } from './functions.ts'
 import { jsonArrowDataType, jsonArrowSchema, type JsonArrowDataType } from './json-arrow-schema.ts'
-import {
-  changeSchemas,
-  int64,
-  optionalCount,
-  optionalFlag,
-  optionalMember,
-  optionalProperties,
-  optionalText,
-  optionalTexts,
-  propertiesSchema,
-  schemas,
-} from './members.ts'
+import { changeSchemas, int64, optional, propertiesSchema, schemas } from './members.ts'
 
-const branch = optionalText
+const branch = optional.text
 const path = z.string().min(1)
 
 /** Columns that every table has without listing them in its schema. */
@@ -43,17 +32,17 @@ const virtualColumnOutput = z
     struct_field: z.string(),
     data_type: dataType,
     nullable: z.boolean(),
-    metadata: optionalProperties,
+    metadata: optional.properties,
   })
   .meta({ id: 'AddVirtualColumnOutputEntry' })
 
 /** The code that computes a virtual column, in base64, and its environment. */
 const virtualColumnCode = {
-  udf_backend: optionalText,
-  auto_backfill: optionalFlag,
-  manifest: optionalText,
-  manifest_checksum: optionalText.describe('The SHA-256 of the manifest.'),
-  field_metadata: optionalProperties,
+  udf_backend: optional.text,
+  auto_backfill: optional.flag,
+  manifest: optional.text,
+  manifest_checksum: optional.text.describe('The SHA-256 of the manifest.'),
+  field_metadata: optional.properties,
 }
 
 const addedVirtualColumn = z
@@ -70,11 +59,11 @@ const addedVirtualColumn = z
 
 const changedVirtualColumn = z
   .object({
-    input_columns: optionalTexts,
-    image: optionalText,
-    udf: optionalText.describe('Pickled code in base64.'),
-    udf_name: optionalText,
-    udf_version: optionalText,
+    input_columns: optional.texts,
+    image: optional.text,
+    udf: optional.text.describe('Pickled code in base64.'),
+    udf_name: optional.text,
+    udf_version: optional.text,
     ...virtualColumnCode,
   })
   .meta({ id: 'AlterVirtualColumnEntry' })
@@ -110,21 +99,21 @@ const functionColumns = z
 const newColumn = z
   .object({
     name: columnName,
-    expression: optionalText,
-    computed: optionalMember(z.string().min(1)),
+    expression: optional.text,
+    computed: optional.of(z.string().min(1)),
     /** For the columns of a function, as the remote client of LanceDB sends them. */
-    all_null: optionalFlag,
-    virtual_column: optionalMember(addedVirtualColumn),
+    all_null: optional.flag,
+    virtual_column: optional.of(addedVirtualColumn),
   })
   .meta({ id: 'AddColumnsEntry' })
 
 const alteration = z
   .object({
     path,
-    rename: optionalMember(columnName),
-    nullable: optionalFlag,
-    data_type: optionalMember(dataType),
-    virtual_column: optionalMember(changedVirtualColumn),
+    rename: optional.of(columnName),
+    nullable: optional.flag,
+    data_type: optional.of(dataType),
+    virtual_column: optional.of(changedVirtualColumn),
   })
   .refine(
     ({ rename, nullable, data_type: type, virtual_column: virtual }) =>
@@ -137,7 +126,7 @@ const fieldUpdate = z
   .object({
     path,
     metadata: z.record(z.string(), z.string().nullable()),
-    replace: optionalFlag,
+    replace: optional.flag,
   })
   .meta({ id: 'UpdateFieldMetadataEntry' })
 
@@ -160,9 +149,9 @@ export const columnSchemas = {
     {
       branch,
       new_columns: uniqueColumns(newColumn, ({ name }) => name),
-      function: optionalMember(functionColumns),
-      auto_refresh_enabled: optionalFlag,
-      auto_refresh_interval_seconds: optionalCount,
+      function: optional.of(functionColumns),
+      auto_refresh_enabled: optional.flag,
+      auto_refresh_interval_seconds: optional.count,
     },
     { version: int64 },
   ),
@@ -174,19 +163,19 @@ export const columnSchemas = {
     {
       branch,
       column: path,
-      where: optionalText,
-      concurrency: optionalCount,
-      intra_applier_concurrency: optionalCount,
-      min_checkpoint_size: optionalCount,
-      max_checkpoint_size: optionalCount,
-      read_version: optionalCount,
-      task_size: optionalCount,
-      num_frags: optionalCount,
-      checkpoint_size: optionalCount,
-      commit_granularity: optionalCount,
-      batch_checkpoint_flush_interval_seconds: optionalMember(z.number()),
-      cluster: optionalText,
-      manifest: optionalText,
+      where: optional.text,
+      concurrency: optional.count,
+      intra_applier_concurrency: optional.count,
+      min_checkpoint_size: optional.count,
+      max_checkpoint_size: optional.count,
+      read_version: optional.count,
+      task_size: optional.count,
+      num_frags: optional.count,
+      checkpoint_size: optional.count,
+      commit_granularity: optional.count,
+      batch_checkpoint_flush_interval_seconds: optional.of(z.number()),
+      cluster: optional.text,
+      manifest: optional.text,
     },
     { job_id: z.string() },
   ),

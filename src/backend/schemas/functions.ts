@@ -1,13 +1,5 @@
 import { z } from 'zod'
-import {
-  flagMember,
-  int64,
-  optionalMember,
-  optionalTexts,
-  pageSchemas,
-  pagingMembers,
-  schemas,
-} from './members.ts'
+import { flagMember, int64, optional, pageSchemas, pagingMembers, schemas } from './members.ts'
 
 /** Code, types and environments in responses have no schema here: only clients interpret them. */
 const definition = z.record(z.string(), z.unknown())
@@ -19,7 +11,7 @@ const list = z.array(z.string()).optional()
 export const functionReference = z
   .object({
     name: z.string(),
-    namespace_path: optionalTexts,
+    namespace_path: optional.texts,
     object_id: text,
     location: text,
     version: text,
@@ -76,7 +68,7 @@ const secretBinding = z
   .object({
     kind: z.string(),
     variable: z.string(),
-    secret_ref: z.object({ name: z.string(), namespace_path: optionalTexts }),
+    secret_ref: z.object({ name: z.string(), namespace_path: optional.texts }),
   })
   .meta({ id: 'SecretBinding' })
 
@@ -115,8 +107,8 @@ export const functionSchemas = {
     {
       artifact: functionArtifact,
       signature: functionSignature,
-      runtime: optionalMember(functionRuntime),
-      secret_bindings: optionalMember(z.array(secretBinding)),
+      runtime: optional.of(functionRuntime),
+      secret_bindings: optional.of(z.array(secretBinding)),
     },
     { job_id: z.string() },
   ),

@@ -1,14 +1,5 @@
 import { z } from 'zod'
-import {
-  int64,
-  optionalCount,
-  optionalMember,
-  optionalText,
-  pageSchemas,
-  pagingMembers,
-  requestSchema,
-  schemas,
-} from './members.ts'
+import { int64, optional, pageSchemas, pagingMembers, requestSchema, schemas } from './members.ts'
 
 /** `system`, or a kind, a database and an id: `table:db:ns$t`. */
 const object = z.string().min(1)
@@ -20,7 +11,7 @@ const grant = { object, subject, privilege }
 const roleBinding = { subject, role }
 const namedSubject = { subject_id: subject, subject_name: z.string().optional() }
 
-const paging = { continuation_token: optionalText, max_results: optionalCount }
+const paging = { continuation_token: optional.text, max_results: optional.count }
 const page = { continuation_token: z.string().optional() }
 
 const identities = z.array(
@@ -30,13 +21,13 @@ const roles = z.array(role)
 
 export const grantSchemas = {
   ListGrants: schemas(
-    { object: optionalMember(object), subject: optionalMember(subject), ...paging },
+    { object: optional.of(object), subject: optional.of(subject), ...paging },
     { entries: z.array(z.object({ object, ...namedSubject, privilege }).meta({ id: 'Grant' })), ...page },
   ),
   AddGrant: schemas(grant, {}),
   DeleteGrant: schemas(grant, {}),
   ListRoleBindings: schemas(
-    { subject: optionalMember(subject), role: optionalMember(role), ...paging },
+    { subject: optional.of(subject), role: optional.of(role), ...paging },
     { bindings: z.array(z.object({ ...namedSubject, role }).meta({ id: 'RoleBinding' })), ...page },
   ),
   AddRoleBinding: schemas(roleBinding, {}),
@@ -114,7 +105,7 @@ export const jobSchemas = {
   ResumeJob: schemas({ job_id: jobId }, { job_id: jobId.optional(), resumed: flag, still_pausing: flag }),
   /** `records` are those of the newest job first; `truncated` says whether the limit cut them. */
   ListFunctionErrors: schemas(
-    { job_id: optionalMember(jobId), column: optionalText, limit: optionalCount, branch: optionalText },
+    { job_id: optional.of(jobId), column: optional.text, limit: optional.count, branch: optional.text },
     {
       records: z.array(functionError),
       fragments: z.array(functionErrorFragment).optional(),
@@ -123,6 +114,6 @@ export const jobSchemas = {
   ),
   /** `filter` is a SQL expression on the columns of the events. Without `job_id`, events of all jobs are returned. */
   QueryJobEvents: {
-    request: requestSchema({ job_id: optionalMember(jobId), limit: optionalCount, filter: optionalText }),
+    request: requestSchema({ job_id: optional.of(jobId), limit: optional.count, filter: optional.text }),
   },
 }

@@ -4,11 +4,7 @@ import {
   changeResponseSchema,
   changeSchemas,
   int64,
-  optionalCount,
-  optionalFlag,
-  optionalMember,
-  optionalText,
-  optionalTexts,
+  optional,
   pageSchemas,
   pagingMembers,
   requestSchema,
@@ -66,27 +62,27 @@ const caseInsensitiveWord = (words: readonly string[]) =>
   })
 
 /** The engine reserves memory by these numbers before it reads rows, so each is bounded. */
-const boundedInt = (max: number, min = 1) => optionalMember(z.int().min(min).max(max))
+const boundedInt = (max: number, min = 1) => optional.of(z.int().min(min).max(max))
 
 /** Members of the remote client of LanceDB. The bundled catalog refuses those that would change what a search finds. */
 const remoteMembers = {
-  metric_type: optionalText,
-  replace: optionalFlag,
-  lance_tokenizer: optionalText,
-  custom_stop_words: optionalTexts,
-  document_granularity: optionalText,
-  block_size: optionalCount,
-  split_identifiers: optionalFlag,
-  split_on_numerics: optionalFlag,
-  preserve_original: optionalFlag,
-  index_operators: optionalFlag,
-  number_of_items: optionalCount,
-  probability: optionalMember(z.number()),
-  page_size: optionalCount,
+  metric_type: optional.text,
+  replace: optional.flag,
+  lance_tokenizer: optional.text,
+  custom_stop_words: optional.texts,
+  document_granularity: optional.text,
+  block_size: optional.count,
+  split_identifiers: optional.flag,
+  split_on_numerics: optional.flag,
+  preserve_original: optional.flag,
+  index_operators: optional.flag,
+  number_of_items: optional.count,
+  probability: optional.of(z.number()),
+  page_size: optional.count,
 }
 
 const vectorMembers = {
-  distance_type: optionalMember(
+  distance_type: optional.of(
     z
       .string()
       .toLowerCase()
@@ -104,17 +100,17 @@ const vectorMembers = {
 
 /** The n-gram members are those of the remote client. */
 const textMembers = {
-  with_position: optionalFlag,
-  base_tokenizer: optionalMember(caseInsensitiveWord(['simple', 'whitespace', 'raw', 'ngram'])),
-  language: optionalMember(caseInsensitiveWord(languages)),
+  with_position: optional.flag,
+  base_tokenizer: optional.of(caseInsensitiveWord(['simple', 'whitespace', 'raw', 'ngram'])),
+  language: optional.of(caseInsensitiveWord(languages)),
   max_token_length: boundedInt(65_536, 0),
-  lower_case: optionalFlag,
-  stem: optionalFlag,
-  remove_stop_words: optionalFlag,
-  ascii_folding: optionalFlag,
+  lower_case: optional.flag,
+  stem: optional.flag,
+  remove_stop_words: optional.flag,
+  ascii_folding: optional.flag,
   min_ngram_length: boundedInt(64),
   max_ngram_length: boundedInt(64),
-  prefix_only: optionalFlag,
+  prefix_only: optional.flag,
 }
 
 const clusters = ['distance_type', 'num_partitions', 'sample_rate', 'max_iterations', 'target_partition_size']
@@ -132,10 +128,10 @@ const membersByIndexType: Readonly<Partial<Record<IndexType, readonly string[]>>
 }
 
 const createIndex = requestSchema({
-  branch: optionalText,
+  branch: optional.text,
   column: z.string().min(1),
   index_type: indexType,
-  name: optionalMember(z.string().min(1).max(200)),
+  name: optional.of(z.string().min(1).max(200)),
   ...vectorMembers,
   ...textMembers,
   ...remoteMembers,
@@ -158,7 +154,7 @@ export function defaultIndexName(column: string): string {
   return `${column}_idx`
 }
 
-const pointMembers = { version: optionalCount, branch: optionalText }
+const pointMembers = { version: optional.count, branch: optional.text }
 
 const indexContent = z
   .object({
@@ -193,7 +189,7 @@ export const indexSchemas = {
   },
   ListTableIndices: pageSchemas({ ...pointMembers, ...pagingMembers }, { indexes: z.array(indexContent) }),
   DescribeTableIndexStats: schemas(
-    { ...pointMembers, index_name: optionalText },
+    { ...pointMembers, index_name: optional.text },
     {
       distance_type: z.string().optional(),
       index_type: z.string().optional(),
@@ -202,6 +198,6 @@ export const indexSchemas = {
       num_indices: int64.optional(),
     },
   ),
-  DropTableIndex: changeSchemas({ branch: optionalText, index_name: optionalText }, {}),
-  PrewarmTableIndex: schemas({ index_name: optionalText }, {}),
+  DropTableIndex: changeSchemas({ branch: optional.text, index_name: optional.text }, {}),
+  PrewarmTableIndex: schemas({ index_name: optional.text }, {}),
 }

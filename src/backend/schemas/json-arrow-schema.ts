@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { optionalCount, optionalMember, propertiesSchema } from './members.ts'
+import { optional, propertiesSchema } from './members.ts'
 
 /** An Arrow type as JSON. */
 export interface JsonArrowDataType {
@@ -26,9 +26,9 @@ export const jsonArrowDataType: z.ZodType<JsonArrowDataType> = z
   .object({
     type: z.string(),
     get fields() {
-      return optionalMember(z.array(jsonArrowField).readonly())
+      return optional.of(z.array(jsonArrowField).readonly())
     },
-    length: optionalCount,
+    length: optional.count,
   })
   .meta({ id: 'JsonArrowDataType' })
 
@@ -39,13 +39,13 @@ const jsonArrowField: z.ZodType<JsonArrowField> = z
       return jsonArrowDataType
     },
     nullable: z.boolean(),
-    metadata: optionalMember(propertiesSchema.readonly()),
+    metadata: optional.of(propertiesSchema.readonly()),
   })
   .meta({ id: 'JsonArrowField' })
 
 export const jsonArrowSchema: z.ZodType<JsonArrowSchema> = z
   .object({
     fields: z.array(jsonArrowField).readonly(),
-    metadata: optionalMember(propertiesSchema.readonly()),
+    metadata: optional.of(propertiesSchema.readonly()),
   })
   .meta({ id: 'JsonArrowSchema' })

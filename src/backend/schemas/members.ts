@@ -1,7 +1,6 @@
 import { z } from 'zod'
 
-/** Clients also send `null` for absent members, so both are parsed as absent. */
-export function optionalMember<Member extends z.ZodType>(member: Member) {
+function optionalMember<Member extends z.ZodType>(member: Member) {
   return member.nullish().transform((value) => value ?? undefined)
 }
 
@@ -35,14 +34,18 @@ export const propertiesTextSchema = z.string().transform((text, context) => {
 
 export const identifierSchema = z.array(z.string())
 
-export const optionalText = optionalMember(z.string())
-export const optionalTexts = optionalMember(z.array(z.string()))
-export const optionalCount = optionalMember(int64)
-export const optionalFlag = optionalMember(z.boolean())
-export const optionalProperties = optionalMember(propertiesSchema)
+/** Members that may be absent. Clients also send `null` for absent ones, so both are parsed as absent. */
+export const optional = {
+  of: optionalMember,
+  text: optionalMember(z.string()),
+  texts: optionalMember(z.array(z.string())),
+  count: optionalMember(int64),
+  flag: optionalMember(z.boolean()),
+  properties: optionalMember(propertiesSchema),
+}
 
 /** `page_token` is the last name of the previous page; absent or empty for the first page. */
-export const pagingMembers = { page_token: optionalText, limit: optionalCount }
+export const pagingMembers = { page_token: optional.text, limit: optional.count }
 
 const responseContext = { context: propertiesSchema.optional() }
 
@@ -55,14 +58,14 @@ export function changeResponseSchema<Shape extends z.ZodRawShape>(shape: Shape) 
   return responseSchema({ ...shape, transaction_id: z.string().optional() })
 }
 
-const identity = z.object({ api_key: optionalText, auth_token: optionalText }).meta({ id: 'Identity' })
+const identity = z.object({ api_key: optional.text, auth_token: optional.text }).meta({ id: 'Identity' })
 
 /** Headers carry `identity` and `context`; `id` must equal the route. Other members are refused. */
 export function requestSchema<Shape extends z.ZodRawShape>(shape: Shape) {
   return z.object({
-    id: optionalMember(identifierSchema),
-    identity: optionalMember(identity),
-    context: optionalProperties,
+    id: optional.of(identifierSchema),
+    identity: optional.of(identity),
+    context: optional.properties,
     ...shape,
   })
 }

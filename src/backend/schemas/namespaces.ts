@@ -4,7 +4,7 @@ import {
   changeSchemas,
   flagWithDefault,
   modeMember,
-  optionalProperties,
+  optional,
   pageSchemas,
   pagingMembers,
   propertiesSchema,
@@ -24,7 +24,7 @@ const { CreateNamespace, DropNamespace } = operations
 
 export const namespaceSchemas = {
   CreateNamespace: changeSchemas(
-    { mode: modeMember(CreateNamespace.modes), properties: optionalProperties },
+    { mode: modeMember(CreateNamespace.modes), properties: optional.properties },
     { properties },
   ),
   ListNamespaces: pageSchemas(pagingMembers, { namespaces: z.array(z.string()) }),

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { countSchema, fullTextQuerySchema } from './full-text-query.ts'
-import { flagMember, int64, optionalText, requestSchema } from './members.ts'
+import { flagMember, int64, optional, requestSchema } from './members.ts'
 
 const maxVectors = 1000
 const distanceTypes = ['l2', 'cosine', 'dot', 'hamming'] as const
@@ -118,7 +118,7 @@ function nestQuery(members: unknown, isQuery: (members: object) => boolean): unk
 }
 
 const planRequest = requestSchema({
-  branch: optionalText,
+  branch: optional.text,
   query: queryTableRequestSchema,
   verbose: flagMember,
 }).refine(

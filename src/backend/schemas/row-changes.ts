@@ -2,24 +2,19 @@ import { z } from 'zod'
 import { operations } from 'catalog-gateway/catalog-api'
 import { parseDuration } from 'catalog-gateway/lib'
 import {
+  changeResponseSchema,
   changeSchemas,
   flagMember,
   flagWithDefault,
   int64,
   modeMember,
-  optionalCount,
-  optionalFlag,
-  optionalMember,
-  optionalProperties,
-  optionalText,
-  optionalTexts,
+  optional,
   propertiesSchema,
   requestSchema,
-  changeResponseSchema,
   schemas,
 } from './members.ts'
 
-const branch = optionalText
+const branch = optional.text
 const column = z.string().min(1)
 
 /** Parsed to whole milliseconds, at least 1. */
@@ -46,14 +41,14 @@ const mergeInsertRequest = requestSchema({
   branch,
   on: z.union([z.array(column).min(1), column.transform((one) => [one])], 'expected the names of columns'),
   when_matched_update_all: flagMember,
-  when_matched_update_all_filt: optionalText,
+  when_matched_update_all_filt: optional.text,
   when_not_matched_insert_all: flagDefaultingToTrue,
   when_not_matched_by_source_delete: flagMember,
-  when_not_matched_by_source_delete_filt: optionalText,
-  timeout: optionalMember(duration),
+  when_not_matched_by_source_delete_filt: optional.text,
+  timeout: optional.of(duration),
   use_index: flagDefaultingToTrue,
-  use_rte: optionalFlag,
-  use_lsm: optionalFlag,
+  use_rte: optional.flag,
+  use_lsm: optional.flag,
 }).superRefine((merge, context) => {
   for (const [condition, flag] of conditionFlags) {
     if (merge[condition] === undefined || merge[flag]) continue
@@ -98,9 +93,9 @@ export const rowChangeSchemas = {
   UpdateTable: changeSchemas(
     {
       branch,
-      predicate: optionalText.transform((text) => text?.trim() || undefined),
+      predicate: optional.text.transform((text) => text?.trim() || undefined),
       updates,
-      properties: optionalProperties,
+      properties: optional.properties,
     },
     {
       version: int64,
@@ -123,10 +118,10 @@ export const rowSchemas = {
     {
       branch,
       mode: modeMember(operations.InsertIntoTable.modes),
-      upload_id: optionalText.describe(
+      upload_id: optional.text.describe(
         'Of a multipart write that the caller began on this table and branch: the rows are a part of it.',
       ),
-      upload_part_id: optionalText.describe('Any text that no other part has.'),
+      upload_part_id: optional.text.describe('Any text that no other part has.'),
     },
     { version: int64.optional(), num_inserted_rows: int64.optional() },
   ),
@@ -134,7 +129,7 @@ export const rowSchemas = {
   CompleteMultipartWrite: changeSchemas(multipartWrite, { version: int64.optional() }),
   AbortMultipartWrite: schemas(multipartWrite, {}),
   CountTableRows: {
-    request: requestSchema({ version: optionalCount, branch, predicate: optionalText }),
+    request: requestSchema({ version: optional.count, branch, predicate: optional.text }),
     response: int64,
   },
 }
@@ -145,15 +140,15 @@ export const rowSchemas = {
  */
 export const blobSchemas = {
   FetchTableBlobs: {
-    request: requestSchema({ version: optionalCount, branch, column, row_ids: z.array(int64) }),
+    request: requestSchema({ version: optional.count, branch, column, row_ids: z.array(int64) }),
   },
   GetTableBlob: {
     request: requestSchema({
-      version: optionalCount,
+      version: optional.count,
       branch,
-      source_uri: optionalText,
-      source_commit_micros: optionalCount,
-      row_is_address: optionalFlag,
+      source_uri: optional.text,
+      source_commit_micros: optional.count,
+      row_is_address: optional.flag,
     }),
   },
 }
@@ -162,8 +157,8 @@ export const blobSchemas = {
 const sharding = z
   .object({
     mode: z.string().describe('bucket, identity or unsharded'),
-    column: optionalMember(column),
-    num_buckets: optionalCount,
+    column: optional.of(column),
+    num_buckets: optional.count,
   })
   .meta({ id: 'RteSharding' })
 
@@ -187,8 +182,8 @@ export const realtimeEngineSchemas = {
   EnableTableRte: schemas(
     {
       sharding,
-      maintained_indexes: optionalTexts,
-      writer_config_defaults: optionalMember(writerDefaults),
+      maintained_indexes: optional.texts,
+      writer_config_defaults: optional.of(writerDefaults),
     },
     {},
   ),
@@ -197,8 +192,8 @@ export const realtimeEngineSchemas = {
   CompactTableRte: { request: requestSchema({}) },
   GetTableRteStats: schemas(
     {
-      include_sstable_rows: optionalFlag,
-      include_generation_rows: optionalFlag.describe('That of `get_lsm_stats`.'),
+      include_sstable_rows: optional.flag,
+      include_generation_rows: optional.flag.describe('That of `get_lsm_stats`.'),
     },
     {
       rte_stats: z.object({ table_shards: z.array(writerState) }).nullish(),

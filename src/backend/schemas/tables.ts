@@ -8,12 +8,7 @@ import {
   identifierSchema,
   int64,
   modeMember,
-  optionalCount,
-  optionalFlag,
-  optionalMember,
-  optionalProperties,
-  optionalText,
-  optionalTexts,
+  optional,
   propertiesSchema,
   propertiesTextSchema,
   requestSchema,
@@ -38,17 +33,17 @@ export const tableSchemas = {
   CreateTable: changeSchemas(
     {
       mode: modeMember(operations.CreateTable.modes),
-      location: optionalText,
-      properties: optionalMember(propertiesTextSchema),
-      storage_options: optionalMember(propertiesTextSchema),
+      location: optional.text,
+      properties: optional.of(propertiesTextSchema),
+      storage_options: optional.of(propertiesTextSchema),
     },
     { location, version: int64.optional(), properties, storage_options: storageOptions },
   ),
   DeclareTable: {
     request: requestSchema({
-      location: optionalText,
-      vend_credentials: optionalFlag,
-      properties: optionalProperties,
+      location: optional.text,
+      vend_credentials: optional.flag,
+      properties: optional.properties,
     }),
     response: changeResponseSchema({
       location,
@@ -59,13 +54,13 @@ export const tableSchemas = {
   },
   DescribeTable: schemas(
     {
-      version: optionalCount,
-      tag: optionalText,
-      branch: optionalText,
+      version: optional.count,
+      tag: optional.text,
+      branch: optional.text,
       with_table_uri: flagMember,
       load_detailed_metadata: flagMember,
       check_declared: flagMember,
-      vend_credentials: optionalFlag,
+      vend_credentials: optional.flag,
     },
     {
       table: z.string().optional(),
@@ -82,7 +77,7 @@ export const tableSchemas = {
       is_only_declared: z.boolean().optional(),
     },
   ),
-  TableExists: { request: requestSchema({ version: optionalCount }) },
+  TableExists: { request: requestSchema({ version: optional.count }) },
   DropTable: {
     request: requestSchema({}),
     response: removedTable.extend({ job_id: z.string().optional() }),
@@ -91,7 +86,7 @@ export const tableSchemas = {
     {
       location: z.string(),
       mode: modeMember(operations.RegisterTable.modes),
-      properties: optionalProperties,
+      properties: optional.properties,
     },
     { location, properties },
   ),
@@ -99,8 +94,8 @@ export const tableSchemas = {
   CloneTable: changeSchemas(
     {
       source_location: z.string().min(1),
-      source_version: optionalCount,
-      source_tag: optionalText,
+      source_version: optional.count,
+      source_tag: optional.text,
       is_shallow: flagMember,
     },
     {},
@@ -113,8 +108,8 @@ export const tableSchemas = {
   RenameTable: changeSchemas(
     {
       new_table_name: z.string(),
-      new_namespace_id: optionalMember(identifierSchema),
-      new_namespace: optionalMember(identifierSchema),
+      new_namespace_id: optional.of(identifierSchema),
+      new_namespace: optional.of(identifierSchema),
     },
     {},
   ),
@@ -131,15 +126,18 @@ const fragmentStats = z
 /** `metadata` is the whole body of UpdateTableSchemaMetadata; null removes a key. Its response is the bare map. */
 export const tableMetadataSchemas = {
   GetTableStats: schemas(
-    { branch: optionalText },
+    { branch: optional.text },
     { total_bytes: int64, num_rows: int64, num_indices: int64, fragment_stats: fragmentStats },
   ),
   UpdateTableSchemaMetadata: {
     request: requestSchema({
-      branch: optionalText,
+      branch: optional.text,
       metadata: z.record(z.string(), z.string().nullable()),
     }),
     response: propertiesSchema,
   },
-  PrewarmTableData: schemas({ columns: optionalTexts.describe('All columns if it is absent or empty.') }, {}),
+  PrewarmTableData: schemas(
+    { columns: optional.texts.describe('All columns if it is absent or empty.') },
+    {},
+  ),
 }

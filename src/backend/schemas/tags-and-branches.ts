@@ -3,8 +3,7 @@ import {
   changeSchemas,
   flagMember,
   int64,
-  optionalCount,
-  optionalText,
+  optional,
   pageSchemas,
   pagingMembers,
   propertiesSchema,
@@ -113,7 +112,7 @@ const branchDiff = z
 
 const sourceBranch = z.string().min(1)
 
-const taggedVersion = { tag: tagName, version: int64.min(1), branch: optionalText }
+const taggedVersion = { tag: tagName, version: int64.min(1), branch: optional.text }
 
 export const referenceSchemas = {
   ListTableTags: {
@@ -130,7 +129,7 @@ export const referenceSchemas = {
   DeleteTableTag: changeSchemas({ tag: z.string() }, {}),
   ListTableBranches: pageSchemas(pagingMembers, { branches: z.record(z.string(), branchContents) }),
   CreateTableBranch: changeSchemas(
-    { name: branchName, from_branch: optionalText, from_version: optionalCount },
+    { name: branchName, from_branch: optional.text, from_version: optional.count },
     {},
   ),
   DeleteTableBranch: changeSchemas({ name: z.string() }, {}),

@@ -7,10 +7,7 @@ import {
   identifierSchema,
   int64,
   modeMember,
-  optionalCount,
-  optionalMember,
-  optionalProperties,
-  optionalText,
+  optional,
   pageSchemas,
   pagingMembers,
   propertiesSchema,
@@ -40,27 +37,30 @@ const versionRange = z
 /** In CreateTableVersion, `manifest_path` is the staging manifest; its name determines the scheme if none is sent. */
 const ofTable = {
   ListTableVersions: pageSchemas(
-    { branch: optionalText, ...pagingMembers, descending: flagMember },
+    { branch: optional.text, ...pagingMembers, descending: flagMember },
     { versions: z.array(tableVersion) },
   ),
   CreateTableVersion: {
     request: requestSchema({
       version: int64,
-      branch: optionalText,
+      branch: optional.text,
       manifest_path: z.string(),
-      manifest_size: optionalCount,
-      e_tag: optionalText,
-      metadata: optionalProperties,
-      naming_scheme: optionalMember(caseInsensitiveEnum(['V1', 'V2'])),
+      manifest_size: optional.count,
+      e_tag: optional.text,
+      metadata: optional.properties,
+      naming_scheme: optional.of(caseInsensitiveEnum(['V1', 'V2'])),
     }),
     response: changeResponseSchema({ version: tableVersion.optional() }).meta({
       id: 'CreateTableVersionResponse',
     }),
   },
-  DescribeTableVersion: schemas({ version: optionalCount, branch: optionalText }, { version: tableVersion }),
-  RestoreTable: changeSchemas({ version: int64, branch: optionalText }, {}),
+  DescribeTableVersion: schemas(
+    { version: optional.count, branch: optional.text },
+    { version: tableVersion },
+  ),
+  RestoreTable: changeSchemas({ version: int64, branch: optional.text }, {}),
   BatchDeleteTableVersions: {
-    request: requestSchema({ branch: optionalText, ranges: z.array(versionRange) }),
+    request: requestSchema({ branch: optional.text, ranges: z.array(versionRange) }),
     response: changeResponseSchema({ deleted_count: int64.optional() }).meta({
       id: 'BatchDeleteTableVersionsResponse',
     }),
@@ -91,12 +91,12 @@ const { DeclareTable, DeregisterTable } = tableSchemas
 const { CreateTableVersion, BatchDeleteTableVersions } = ofTable
 
 const change = oneOf({
-  declare_table: optionalMember(DeclareTable.request.extend(requiredId).meta({ id: 'DeclareTableEntry' })),
-  create_table_version: optionalMember(newVersion),
-  delete_table_versions: optionalMember(
+  declare_table: optional.of(DeclareTable.request.extend(requiredId).meta({ id: 'DeclareTableEntry' })),
+  create_table_version: optional.of(newVersion),
+  delete_table_versions: optional.of(
     BatchDeleteTableVersions.request.extend(requiredId).meta({ id: 'DeleteTableVersionsEntry' }),
   ),
-  deregister_table: optionalMember(
+  deregister_table: optional.of(
     DeregisterTable.request.extend(requiredId).meta({ id: 'DeregisterTableEntry' }),
   ),
 }).meta({ id: 'CommitTableOperation' })
@@ -115,13 +115,13 @@ const status = caseInsensitiveEnum(['Queued', 'Running', 'Succeeded', 'Failed', 
 const key = z.string().min(1)
 
 const action = oneOf({
-  setStatusAction: optionalMember(z.object({ status }).meta({ id: 'AlterTransactionSetStatus' })),
-  setPropertyAction: optionalMember(
+  setStatusAction: optional.of(z.object({ status }).meta({ id: 'AlterTransactionSetStatus' })),
+  setPropertyAction: optional.of(
     z
       .object({ key, value: z.string(), mode: modeMember(['Overwrite', 'Fail', 'Skip']) })
       .meta({ id: 'AlterTransactionSetProperty' }),
   ),
-  unsetPropertyAction: optionalMember(
+  unsetPropertyAction: optional.of(
     z.object({ key, mode: modeMember(['Skip', 'Fail']) }).meta({ id: 'AlterTransactionUnsetProperty' }),
   ),
 }).meta({ id: 'AlterTransactionAction' })

@@ -3,11 +3,7 @@ import { getMembers } from 'catalog-gateway/lib'
 import {
   identifierSchema,
   int64,
-  optionalCount,
-  optionalFlag,
-  optionalMember,
-  optionalText,
-  optionalTexts,
+  optional,
   pageSchemas,
   pagingMembers,
   requestSchema,
@@ -26,29 +22,29 @@ const viewFunction = z
     udtf_sha: z.string(),
     udtf_name: z.string(),
     udtf_version: z.string(),
-    input_columns: optionalTexts,
-    partition_by: optionalText,
-    partition_by_indexed_column: optionalText,
-    num_cpus: optionalMember(z.number()),
-    num_gpus: optionalMember(z.number()),
-    memory: optionalCount,
-    error_handling: optionalMember(z.record(z.string(), z.unknown())),
-    batch: optionalFlag,
-    manifest: optionalText,
-    manifest_checksum: optionalText,
+    input_columns: optional.texts,
+    partition_by: optional.text,
+    partition_by_indexed_column: optional.text,
+    num_cpus: optional.of(z.number()),
+    num_gpus: optional.of(z.number()),
+    memory: optional.count,
+    error_handling: optional.of(z.record(z.string(), z.unknown())),
+    batch: optional.flag,
+    manifest: optional.text,
+    manifest_checksum: optional.text,
   })
   .meta({ id: 'MaterializedViewUdtfEntry' })
 
 /** Without data, the view is only declared. */
-const withNoData = optionalFlag.transform((value) => value ?? true)
+const withNoData = optional.flag.transform((value) => value ?? true)
 
 const declaredForm = requestSchema({
   kind: z.enum(['query', 'udtf', 'chunker']),
   source_query: query,
   output_schema: z.string().describe('An Arrow schema in base64.'),
-  udtf_spec: optionalMember(viewFunction),
+  udtf_spec: optional.of(viewFunction),
   with_no_data: withNoData,
-  auto_refresh: optionalFlag,
+  auto_refresh: optional.flag,
 })
 
 /** As the remote client of LanceDB sends it. */
@@ -90,17 +86,17 @@ export const viewSchemas = {
   },
   RefreshMaterializedView: schemas(
     {
-      src_version: optionalCount,
-      max_rows_per_fragment: optionalCount,
-      concurrency: optionalCount,
-      intra_applier_concurrency: optionalCount,
-      source_task_size: optionalCount,
-      output_limit: optionalCount,
-      cluster: optionalText,
-      manifest: optionalText,
-      full: optionalFlag,
-      source_version: optionalCount,
-      expected_incarnation: optionalText,
+      src_version: optional.count,
+      max_rows_per_fragment: optional.count,
+      concurrency: optional.count,
+      intra_applier_concurrency: optional.count,
+      source_task_size: optional.count,
+      output_limit: optional.count,
+      cluster: optional.text,
+      manifest: optional.text,
+      full: optional.flag,
+      source_version: optional.count,
+      expected_incarnation: optional.text,
     },
     { job_id: z.string(), version: int64.optional() },
   ),

@@ -96,43 +96,61 @@ const fixedTextMembers = [
   ['index_operators', false],
 ] as const satisfies readonly (readonly [member: keyof IndexRequest, value: unknown])[]
 
-const vectorMembers = ['distance_type', 'num_partitions'] as const
-const trainingMembers = ['max_iterations', 'sample_rate'] as const
-const graphMembers = ['m', 'ef_construction'] as const
+type BuildIndex = (index: NativeIndexFactories, request: IndexRequest) => NativeIndex
 
-type Factory = readonly [method: keyof NativeIndexFactories, ...members: (keyof IndexRequest)[]]
+const builders: Readonly<Partial<Record<IndexRequest['index_type'], BuildIndex>>> = {
+  BTREE: (index) => index.btree(),
+  BITMAP: (index) => index.bitmap(),
+  LABEL_LIST: (index) => index.labelList(),
+  FM: (index) => index.fm(),
+  FTS: (index, text) =>
+    index.fts(
+      text.with_position,
+      text.base_tokenizer,
+      text.language,
+      text.max_token_length,
+      text.lower_case,
+      text.stem,
+      text.remove_stop_words,
+      text.ascii_folding,
+      text.min_ngram_length,
+      text.max_ngram_length,
+      text.prefix_only,
+    ),
+  IVF_FLAT: (index, request) => index.ivfFlat(...listClusters(request), ...listTraining(request)),
+  IVF_PQ: (index, request) =>
+    index.ivfPq(
+      ...listClusters(request),
+      request.num_sub_vectors,
+      request.num_bits,
+      ...listTraining(request),
+    ),
+  IVF_RQ: (index, request) =>
+    index.ivfRq(...listClusters(request), request.num_bits, ...listTraining(request)),
+  IVF_HNSW_PQ: (index, request) =>
+    index.hnswPq(
+      ...listClusters(request),
+      request.num_sub_vectors,
+      ...listTraining(request),
+      request.m,
+      request.ef_construction,
+    ),
+  IVF_HNSW_SQ: (index, request) =>
+    index.hnswSq(...listClusters(request), ...listTraining(request), request.m, request.ef_construction),
+}
 
-/** The factory of each type, with the members in the order of its parameters. */
-const indexFactories: Readonly<Partial<Record<IndexRequest['index_type'], Factory>>> = {
-  BTREE: ['btree'],
-  BITMAP: ['bitmap'],
-  LABEL_LIST: ['labelList'],
-  FM: ['fm'],
-  FTS: [
-    'fts',
-    'with_position',
-    'base_tokenizer',
-    'language',
-    'max_token_length',
-    'lower_case',
-    'stem',
-    'remove_stop_words',
-    'ascii_folding',
-    'min_ngram_length',
-    'max_ngram_length',
-    'prefix_only',
-  ],
-  IVF_FLAT: ['ivfFlat', ...vectorMembers, ...trainingMembers],
-  IVF_PQ: ['ivfPq', ...vectorMembers, 'num_sub_vectors', 'num_bits', ...trainingMembers],
-  IVF_RQ: ['ivfRq', ...vectorMembers, 'num_bits', ...trainingMembers],
-  IVF_HNSW_PQ: ['hnswPq', ...vectorMembers, 'num_sub_vectors', ...trainingMembers, ...graphMembers],
-  IVF_HNSW_SQ: ['hnswSq', ...vectorMembers, ...trainingMembers, ...graphMembers],
+function listClusters({ distance_type: distance, num_partitions: partitions }: IndexRequest) {
+  return [distance, partitions] as const
+}
+
+function listTraining({ max_iterations: iterations, sample_rate: rate }: IndexRequest) {
+  return [iterations, rate] as const
 }
 
 /** Throws Unsupported (406) for an index that the engine cannot build, or only with other results. */
 function toNativeIndex(factories: NativeIndexFactories, request: IndexRequest): NativeIndex {
-  const [method, ...members] = indexFactories[request.index_type] ?? []
-  if (method === undefined) {
+  const build = builders[request.index_type]
+  if (build === undefined) {
     throw new CatalogError(
       'Unsupported',
       `an index of the type ${request.index_type} is not supported by the engine of this catalog`,
@@ -143,7 +161,7 @@ function toNativeIndex(factories: NativeIndexFactories, request: IndexRequest): 
     if (sent === undefined || sent === value) continue
     throw new CatalogError('Unsupported', `${member} is not supported by the engine of this catalog`)
   }
-  return factories[method](...members.map((member) => request[member]))
+  return build(factories, request)
 }
 
 /** Replaces `target_partition_size`, which the engine does not know, by the number of partitions for those rows. */

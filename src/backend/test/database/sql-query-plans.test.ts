@@ -13,7 +13,6 @@ import {
   countUnfinishedJobs,
   deleteJobsEndedBefore,
   listJobs,
-  listNewestJobs,
   listUnfinishedJobs,
 } from '../../database/jobs.ts'
 import { listNamespaceNames, listTableNames, listTablePaths } from '../../database/objects.ts'
@@ -62,13 +61,6 @@ const plans: readonly (readonly [query: Query, ...steps: readonly string[]])[] =
   [countUnfinishedJobs, by('COVERING INDEX jobs_by_end (ended_at=?)')],
   [(db) => deleteJobsEndedBefore(db, 7), by('jobs_by_end (ended_at<?)')],
   [(db) => listJobs(db, page), by('sqlite_autoindex_jobs_1 (job_id>?)')],
-  [
-    (db) => listNewestJobs(db, 10),
-    by('sqlite_autoindex_jobs_1 (job_id=?)'),
-    'LIST SUBQUERY 1',
-    'SCAN jobs USING COVERING INDEX jobs_by_end',
-    'USE TEMP B-TREE FOR ORDER BY',
-  ],
 ]
 
 it('every query reads only the requested rows', async () => {

@@ -28,7 +28,8 @@ it('counts calls, errors, queries, storage and jobs, without a token', async () 
   expect(read('catalog_active_requests')).toBe(1)
   expect(read('catalog_upload_memory_bytes')).toBe(0)
   expect(read('catalog_lock_waiting{lock="data"}')).toBe(0)
-  expect(read('catalog_jobs{state="queued"}')).toBe(0)
+  expect(read('catalog_unfinished_jobs')).toBe(0)
+  expect(read('catalog_running_jobs')).toBe(0)
   expect(read('catalog_database_query_duration_seconds_count{outcome="success"}')).toBeGreaterThan(10)
   expect(
     read('catalog_storage_call_duration_seconds_count{call="create",outcome="success"}'),

@@ -43,7 +43,6 @@ const unsupported: Readonly<Record<string, readonly SentRequest[]>> = {
   'a `read_version` of AlterTableBackfillColumns that is not the newest version': [
     ['/v1/table/t/backfill_column', { column: 'computed', read_version: 1 }],
   ],
-  'a `filter` in QueryJobEvents': [['/v1/jobs/query_events', { filter: "state = 'DONE'" }]],
   'subqueries, aggregates and window functions in any expression': [
     query({ filter: 'id IN (SELECT id FROM t)' }),
     query({ columns: { x: 'sum(id)' } }),

@@ -1,4 +1,3 @@
-import { tableFromIPC, type Utf8 } from 'apache-arrow'
 import { expect, it } from 'vitest'
 import { eventually } from '../../../../test/support/eventually.ts'
 import type { JobState } from '../../database/schema.ts'
@@ -110,19 +109,4 @@ it('jobs are forgotten seven days after their end', async () => {
   await eventually(async () =>
     expect(await post('/v1/jobs/describe', { job_id: jobId })).toEqual(errorOf('TransactionNotFound')),
   )
-})
-
-it('events are the changes of state', async () => {
-  const { post, jobId } = await withFinishedJob()
-  const query = async (body: object) => {
-    const response = await post('/v1/jobs/query_events', body)
-    expect(response.status).toBe(200)
-    return tableFromIPC<{ state: Utf8 }>(response.bytes())
-      .toArray()
-      .map(({ state }) => state)
-  }
-  expect(await query({ job_id: jobId })).toEqual(['QUEUED', 'IN_PROGRESS', 'DONE'])
-  expect(await query({})).toEqual(['QUEUED', 'IN_PROGRESS', 'DONE'])
-  expect(await query({ job_id: jobId, limit: 1 })).toEqual(['DONE'])
-  expect(await query({ job_id: jobId, filter: '', limit: 0 })).toEqual([])
 })
