@@ -40,7 +40,11 @@ const rateSchema = z.strictObject({
 
 const bytesSchema = z.strictObject({
   ...selectionFields,
-  perSecond: perSecond.describe('Sustained bytes a second, of request bodies and responses together.'),
+  perSecond: z
+    .number('expected a number of bytes without a unit, such as 1000000')
+    .positive()
+    .max(1e12)
+    .describe('Sustained bytes a second, of request bodies and responses together.'),
 })
 
 const concurrencySchema = z.strictObject({

@@ -38,7 +38,16 @@ export const audienceSchema = z
   .describe('Accepted audiences (aud claim).')
 
 const algorithmsSchema = z
-  .array(z.enum(algorithms, { error: `expected asymmetric algorithms only: ${algorithms.join(', ')}` }))
+  .array(
+    z.enum(algorithms, {
+      error: ({ input }) => {
+        const same = algorithms.find((name) => name.toLowerCase() === String(input).toLowerCase())
+        return same === undefined
+          ? `expected asymmetric algorithms only: ${algorithms.join(', ')}`
+          : `expected ${same}, in this spelling`
+      },
+    }),
+  )
   .min(1)
   .default([...algorithms])
   .describe('Accepted signature algorithms; default: all of these, with keys that are strong enough.')
@@ -99,7 +108,10 @@ const tokenIssuerSchema = z
   .refine(
     ({ caFile, issuer, jwks }) =>
       caFile === undefined || (!('file' in jwks) && (jwks.url ?? issuer).startsWith('https:')),
-    { path: ['caFile'], message: 'expected a JWKS at an https URL, because caFile is set' },
+    {
+      path: ['caFile'],
+      message: 'is for keys that are fetched by https; expected an https issuer, or jwks.url with https',
+    },
   )
 
 export const tokenIssuersSchema = z.array(tokenIssuerSchema).superRefine((issuers, context) => {

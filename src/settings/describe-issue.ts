@@ -20,7 +20,7 @@ export function describeIssue(
     const known = listMembers(schema, path)
     return issue.keys.map((key) => ({
       path: [...path, key],
-      message: `unknown setting${explainRemovedSetting([...path, key]) || suggestSimilar(key, known)}`,
+      message: `unknown setting${explainRemovedSetting([...path, key]) || suggestSimilar(key, known) || listKnown(known)}`,
     }))
   }
   // The kind of a section, such as the type of a sink.
@@ -45,6 +45,14 @@ export function describeIssue(
   const hint = removed || suggestValue(issue, value, path)
   const message = `expected ${nameExpected(issue, path)}, received ${nameReceived(issue, value)}${hint}`
   return [{ path, message }]
+}
+
+/** Of a larger section, the reference is the better list. */
+const maxListed = 12
+
+function listKnown(known: readonly string[]): string {
+  const names = [...new Set(known)]
+  return names.length > maxListed ? '' : `; the settings here are ${names.join(', ')}`
 }
 
 /** Describes what the schema allows, of a type or within its bounds. */

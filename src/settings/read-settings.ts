@@ -1,5 +1,5 @@
 import { dirname, resolve } from 'node:path'
-import { isMap, isScalar, LineCounter, parse, parseDocument, type Document } from 'yaml'
+import { isMap, isScalar, LineCounter, parse, parseDocument, type Document, type YAMLParseError } from 'yaml'
 import type { z } from 'zod'
 import { explainRemovedSetting, removedSettings } from './removed.ts'
 import { suggestSimilar } from '../lib/index.ts'
@@ -43,10 +43,12 @@ export function readSettings<Schema extends z.ZodType>(
   const error = findTokenError(source.text)
   if (error !== undefined) throw new SettingsError(`${source.file}:${error.line}: ${error.message}`)
   const lines = new LineCounter()
-  const document = parseDocument(source.text, { lineCounter: lines, uniqueKeys: true })
-  const syntax = document.errors.map(({ pos, message }) =>
-    formatDiagnostic(source.file, lines, pos[0], message.split('\n')[0] ?? ''),
-  )
+  // Pretty errors repeat the position and quote the file, which may contain secrets.
+  const document = parseDocument(source.text, { lineCounter: lines, uniqueKeys: true, prettyErrors: false })
+  const syntax = document.errors
+    // Other errors after the first one are only its consequences.
+    .filter(({ code }, index) => index === 0 || code === 'DUPLICATE_KEY')
+    .map((each) => formatDiagnostic(source.file, lines, each.pos[0], describeSyntaxError(each, source.text)))
   if (syntax.length > 0) throw new SettingsError(syntax.join('\n'))
   const node = toSchemaNode(schema)
   const { applied, diagnostics } = applyEnvironment(document, node, source.environment)
@@ -68,6 +70,15 @@ export function readSettings<Schema extends z.ZodType>(
     )
   }
   throw new SettingsError(diagnostics.join('\n'))
+}
+
+/** Names the key of a mistake that the library describes in terms of YAML. */
+function describeSyntaxError({ code, message, pos }: YAMLParseError, text: string): string {
+  const [, key = '', next = ''] = /^([\w-]+):(\S?)/.exec(text.slice(pos[0])) ?? []
+  if (code === 'DUPLICATE_KEY') return `${key}: duplicate key`
+  if (code === 'TAB_AS_INDENT') return 'unexpected tab; indent with spaces'
+  if (code === 'MULTILINE_IMPLICIT_KEY' && next !== '') return `${key}: expected a space after the colon`
+  return message
 }
 
 interface AppliedEnvironment {
@@ -103,7 +114,7 @@ function applyEnvironment(
 
 /** Returns `; did you mean "CATALOG_GATEWAY__LISTEN__PORT"?` for a similar name with our prefix, else an empty string. */
 function suggestVariable(name: string, variables: ReadonlyMap<string, SettingVariable>): string {
-  return name.startsWith('CATALOG_GATEWAY_') ? suggestSimilar(name, variables.keys(), maxEdits) : ''
+  return /^CATALOG_GATEWAY_/i.test(name) ? suggestSimilar(name, variables.keys(), maxEdits) : ''
 }
 
 /** A variable of a removed setting, or of one in a removed section. */

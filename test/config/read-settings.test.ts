@@ -107,7 +107,7 @@ it('all errors are reported at once, each with its line', () => {
     'settings.yaml:3:3: listen.hots: unknown setting; did you mean "host"?',
     'settings.yaml:4:3: listen.port: expected a number, received "many"',
     expect.stringMatching(/^settings\.yaml:6:3: dialects\.1: .*"lance"/),
-    'settings.yaml:7:1: more: unknown setting',
+    'settings.yaml:7:1: more: unknown setting; the settings here are name, listen, upstream, dialects, issuers, isStrict',
   ])
 })
 

@@ -36,6 +36,21 @@ it.each<[mistake: readonly string[], error: string]>([
     ['upstreams:', '  - { name: a, urls: "https://a" }', 'upstream:'],
     'upstreams.0.urls: unknown setting; did you mean "url"?',
   ],
+  [['listen:', '\tport: 1'], 'g.yaml:2:1: unexpected tab; indent with spaces'],
+  [['listen:', '  port:1', '  host: a'], 'g.yaml:2:3: port: expected a space after the colon'],
+  [['log: {}', 'log: {}'], 'g.yaml:2:1: log: duplicate key'],
+  [
+    ['audit: { folder: audit, retention: { maxAge: 90d } }'],
+    'audit.retention.maxAge: unknown setting; the settings here are maxAgeDays, maxBytes',
+  ],
+  [
+    ['limits: { byteQuotas: [{ name: a, per: all, perSecond: 1GB }] }'],
+    'expected a number of bytes without a unit, such as 1000000',
+  ],
+  [
+    ['identity: { issuers: [{ name: a, issuer: "https://a", audience: a, algorithms: [rs256] }] }'],
+    'identity.issuers.0.algorithms.0: expected RS256, in this spelling',
+  ],
   [['listen: { port: abc }'], 'g.yaml:1:11: listen.port: expected a number, received "abc"'],
   [
     ['timeouts: { drainTimeoutMs: soon }'],
