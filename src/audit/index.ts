@@ -8,7 +8,7 @@ export { RecordedVersions } from './compare/recorded-versions.ts'
 export { decideResolution, type LookupResult, type ResolutionDecision } from './in-doubt/decide-resolution.ts'
 export { type InDoubtChange, planLookups, readInDoubtChanges } from './in-doubt/in-doubt-changes.ts'
 export { getBranch, KnownVersions } from './in-doubt/known-versions.ts'
-export { type AuditLog, type AuditLogOptions, openAuditLog } from './log/audit-log.ts'
+export { type AuditLog, type AuditLogOptions, checkAuditFolder, openAuditLog } from './log/audit-log.ts'
 export { type AuditObserver, AuditUnavailable } from './log/group-commit.ts'
 export type { Retention } from './log/retention.ts'
 export {

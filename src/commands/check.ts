@@ -1,12 +1,22 @@
 import { readFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
 import type { Command } from 'commander'
 import {
   findSettingsWarnings,
   formatEffectiveSettings,
   type GatewaySettings,
+  listServers,
   listUpstreamFiles,
 } from '../config/index.ts'
-import { readOnce, readSecret, readServerCertificates, toError } from '../lib/index.ts'
+import {
+  hasErrorCode,
+  listenOn,
+  readOnce,
+  readSecret,
+  readServerCertificates,
+  toError,
+} from '../lib/index.ts'
+import type { ListenAddress } from '../settings/index.ts'
 import { directOutbound, openOutbound } from '../outbound/index.ts'
 import { readPageTokenSecret, readUpstreamOptions } from '../gateway/index.ts'
 import {
@@ -18,14 +28,17 @@ import {
   readPepper,
   type StoredKey,
 } from '../identity/index.ts'
-import { readRedactionKey, readSealKey } from '../audit/index.ts'
+import { checkAuditFolder, readRedactionKey, readSealKey } from '../audit/index.ts'
 import { readRedisAccess } from '../limits/index.ts'
 import { quoteForMessage } from '../catalog-api/index.ts'
 import {
   assertAnyPolicy,
   compilePolicies,
   createSettingsVocabulary,
+  describeUnknownName,
+  lintWithShadowPolicies,
   listIgnoredFiles,
+  type LoadedPolicies,
   loadPolicies,
   namePolicyFolders,
 } from '../policy/index.ts'
@@ -36,40 +49,73 @@ import { readConfig } from './common/arguments.ts'
 import { runStep, CommandFailure } from './common/command-failure.ts'
 import type { Io } from './common/io.ts'
 import { formatExample, newCommand } from './common/new-command.ts'
+import { countFindings, readKnownCredentials } from './policy/policy-lint.ts'
 
 export function checkCommand(io: Io): Command {
   return newCommand('check', io)
-    .description('check settings, policies and keys, and print the effective settings')
+    .description(
+      'check settings, policies, keys, ports and the audit folder, and print the effective settings',
+    )
     .requiredOption('--config <file>', 'settings file (YAML)')
     .option(
       '--probe',
-      'also read from each upstream, with the credential of the gateway, and connect to all other hosts; reports restricted tables whose restrictions do not hold',
+      'also read from each upstream, with the credential of the gateway, and connect to all other hosts; reports restricted tables whose restrictions do not hold, or whose columns differ',
     )
     .addHelpText('after', formatExample('catalog-gateway check --config gateway.yaml --probe'))
     .addHelpText(
       'after',
-      '\nPolicies in Kubernetes (policies.kubernetes) are not read: their status says whether they are accepted.',
+      '\nA port or an audit folder that is in use is a warning: the running gateway may be what uses it.' +
+        '\nPolicies in Kubernetes (policies.kubernetes) are not read: their status says whether they are accepted.',
     )
     .action(async ({ config, probe }: { config: string; probe?: true }) => {
       const settings = await readConfig(config, io)
-      const { outbound, set } = await checkFiles(settings, io)
+      const { outbound, loaded, used } = await checkResources(settings, io)
       if (probe) {
-        await probeUpstreams(settings.upstreams, set, outbound, io)
+        await probeUpstreams(settings.upstreams, loaded.set, outbound, io)
         await probeConnections(settings, outbound, io)
       }
-      for (const { path } of await listIgnoredFiles(settings.policies.folder))
-        io.stderr.write(`warning: ${path} is not read; expected the extension .yaml or .yml\n`)
-      for (const entry of outbound.malformedNoProxy)
-        io.stderr.write(
-          `warning: NO_PROXY: the entry ${quoteForMessage(entry)} is malformed, and matches no host\n`,
-        )
-      for (const warning of findSettingsWarnings(settings)) io.stderr.write(`warning: ${warning}\n`)
+      const ignored = await listIgnoredFiles(settings.policies.folder)
+      const warnings = [
+        ...ignored.map(({ path }) => `${path} is not read; expected the extension .yaml or .yml`),
+        ...outbound.malformedNoProxy.map(
+          (entry) => `NO_PROXY: the entry ${quoteForMessage(entry)} is malformed, and matches no host`,
+        ),
+        ...findSettingsWarnings(settings),
+        ...(await findNameWarnings(settings, loaded, config)),
+        ...used,
+      ]
+      for (const warning of warnings) io.stderr.write(`warning: ${warning}\n`)
       io.stdout.write(formatEffectiveSettings(settings, io.environment))
     })
 }
 
-/** Reads every file that the settings name; reports all errors, not just the first. Returns the policies in force, too. */
-async function checkFiles(settings: GatewaySettings, io: Io) {
+/** Returns how many findings the policies have, and the names in limits that no credential has. */
+async function findNameWarnings(
+  settings: GatewaySettings,
+  loaded: Pick<LoadedPolicies, 'set' | 'withShadowPolicies'>,
+  config: string,
+) {
+  const known = await readKnownCredentials(settings)
+  const { errors, warnings, text } = countFindings(lintWithShadowPolicies(loaded, known))
+  const { rates, byteQuotas, concurrency } = settings.limits
+  return [
+    ...[...rates, ...byteQuotas, ...concurrency].flatMap(({ name, principals = [] }) =>
+      principals.flatMap((principal) => {
+        const problem = describeUnknownName('user', principal, known)
+        return problem === undefined ? [] : [`the limit ${name} ${problem}`]
+      }),
+    ),
+    ...(errors + warnings === 0
+      ? []
+      : [`the policies have findings (${text}); see catalog-gateway policy lint --config ${config}`]),
+  ]
+}
+
+/**
+ * Reads every file that the settings name, and tries their ports and the audit folder; reports all errors, not just the
+ * first. Returns the policies in force, too, and in sentences what another process uses, such as the running gateway.
+ */
+async function checkResources(settings: GatewaySettings, io: Io) {
   const { listen, policies, identity, audit, upstreams, listing, limits, traces } = settings
   const failures = [...(await findDevelopmentFiles(settings))]
   const check = async (failure: string, step: () => Promise<unknown>): Promise<void> => {
@@ -91,16 +137,16 @@ async function checkFiles(settings: GatewaySettings, io: Io) {
   )
   await use('the certificates of `listen`', listen.tls, readServerCertificates)
   const vocabulary = createSettingsVocabulary(settings)
-  let set = compilePolicies([])
+  const none = compilePolicies([])
+  let loaded: Pick<LoadedPolicies, 'set' | 'withShadowPolicies'> = { set: none, withShadowPolicies: none }
   const folders = policies.folder.join(' and ')
   await check(`the policies in ${folders} cannot be used`, async () => {
-    const loaded = await loadPolicies(policies.folder, vocabulary)
+    loaded = await loadPolicies(policies.folder, vocabulary)
     for (const { path, prefix } of namePolicyFolders(policies.folder)) {
       const files = loaded.withShadowPolicies.documents.filter(({ file }) => file.startsWith(prefix))
       assertAnyPolicy(path, files.length)
     }
     assertAnyPolicy(folders, loaded.set.documents.length)
-    set = loaded.set
   })
   const { apiKeys, bootstrapKey, introspection, assertion, issuers } = identity
   await use('the secret for introspection', introspection?.clientSecretFile, readSecret)
@@ -132,6 +178,23 @@ async function checkFiles(settings: GatewaySettings, io: Io) {
       readUpstreamOptions(upstream, outbound, readOnce),
     )
   }
+  const used: string[] = []
+  const tryUse = async (what: string, step: () => Promise<unknown>): Promise<void> => {
+    await step().catch(async (error: unknown) => {
+      if (!hasErrorCode(error, 'EADDRINUSE', 'ELOCKED'))
+        return check(`${what} cannot be used`, () => Promise.reject(error))
+      used.push(`${what} is in use, and \`serve\` fails until it is free: ${toError(error).message}`)
+    })
+  }
+  for (const { path, address } of listServers(settings))
+    await tryUse(`the address of ${path.join('.')}`, () => tryListen(address))
+  await tryUse('audit.folder', () => checkAuditFolder(audit.folder))
   if (failures.length > 0) throw new CommandFailure(failures.join('\n'))
-  return { outbound, set }
+  return { outbound, loaded, used }
+}
+
+async function tryListen({ host, port }: ListenAddress): Promise<void> {
+  const server = createServer()
+  await listenOn(server, { host, port })
+  server.close()
 }

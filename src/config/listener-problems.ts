@@ -1,16 +1,24 @@
 import { isSameListenAddress, leadsToAddress, type SettingProblem } from '../settings/index.ts'
 import { type Sections, listCatalogs } from './sections.ts'
 
-/** Yields ports that two servers of a gateway would listen on, and URLs that lead to the gateway itself. */
-export function* findListenConflicts(settings: Sections): Generator<SettingProblem> {
-  const { listen, admin, passThrough } = settings
-  const servers = [
+/** The servers of a gateway, each with the path of its settings and the address that it listens on. */
+export function listServers({
+  listen,
+  admin,
+  passThrough,
+}: Pick<Sections, 'listen' | 'admin' | 'passThrough'>) {
+  return [
     { path: ['listen'], address: listen },
     { path: ['admin'], address: admin },
     ...(passThrough
       ? [{ path: ['passThrough'], address: { host: listen.host, port: passThrough.port } }]
       : []),
   ]
+}
+
+/** Yields ports that two servers of a gateway would listen on, and URLs that lead to the gateway itself. */
+export function* findListenConflicts(settings: Sections): Generator<SettingProblem> {
+  const servers = listServers(settings)
   for (const [index, { path, address }] of servers.entries()) {
     for (const before of servers.slice(0, index)) {
       if (!isSameListenAddress(before.address, address)) continue
@@ -18,7 +26,7 @@ export function* findListenConflicts(settings: Sections): Generator<SettingProbl
       yield { path: [...path, 'port'], message }
     }
   }
-  const routes = passThrough?.routes ?? []
+  const routes = settings.passThrough?.routes ?? []
   const urls = [
     ...listCatalogs(settings).map(({ path, catalog }) => ({ path: [...path, 'url'], url: catalog.url })),
     ...routes.map(({ upstream: url }, index) => ({

@@ -1,5 +1,6 @@
 import { isLoopback } from '../settings/index.ts'
 import type { ListenSettings } from './listen-settings.ts'
+import type { UpstreamSettings } from './upstream/upstream-settings.ts'
 
 /** Settings that `unsafe` can accept. Tokens without an audience are not among them: no setting allows them. */
 export const unsafeNames = [
@@ -15,8 +16,12 @@ export function acceptanceHint(name: UnsafeName): string {
 }
 
 /** Returns what is allowed, but dangerous, each with the path of its setting. */
-export function findSettingsWarnings({ listen }: { readonly listen: ListenSettings }): readonly string[] {
-  const { host, tls, trustedProxies, clientCertificateFrom } = listen
+export function findSettingsWarnings(settings: {
+  readonly listen: ListenSettings
+  readonly timeouts: Readonly<Record<string, number>>
+  readonly upstreams: readonly UpstreamSettings[]
+}): readonly string[] {
+  const { host, tls, trustedProxies, clientCertificateFrom } = settings.listen
   const warnings: string[] = []
   if (tls === undefined && !isLoopback(host) && trustedProxies.length === 0) {
     warnings.push(
@@ -28,5 +33,14 @@ export function findSettingsWarnings({ listen }: { readonly listen: ListenSettin
     const claims = clientCertificateFrom === undefined ? 'any address' : 'any address and any certificate'
     warnings.push(`listen.trustedProxies: with ${range}, every client can claim ${claims}`)
   }
+  const timeouts = [
+    ...Object.entries(settings.timeouts).map(([name, value]) => [`timeouts.${name}`, value] as const),
+    ...settings.upstreams.map(
+      ({ name, timeouts }) => [`totalTimeoutMs of the upstream ${name}`, timeouts.totalTimeoutMs] as const,
+    ),
+  ]
+  // A timeout of seconds is written without its unit.
+  for (const [name, value] of timeouts.filter(([, value]) => value < 1_000))
+    warnings.push(`${name}: is ${value} ms; for ${value} seconds, write ${value}s`)
   return warnings
 }

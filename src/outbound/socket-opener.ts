@@ -235,11 +235,16 @@ const causes: readonly (readonly [pattern: RegExp, cause: string, advice?: strin
   [/^(EPROTO|ERR_SSL_|ERR_TLS_)/, 'TLS'],
 ]
 
+/** How OpenSSL reads a response without TLS; its message is about records. */
+const plainText = /^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG)$/
+
 /** Says for operators what has failed on the way to a host: its name, the route, the certificate or the proxy. */
 export function describeConnectFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   if (error instanceof ConnectError && error.code !== 'CONNECT_TIMEOUT') return `proxy: ${error.message}`
   const { code = '' }: NodeJS.ErrnoException = error
+  if (plainText.test(code))
+    return 'TLS: the port does not speak TLS; expected a URL without TLS, or the port that has it'
   const [, cause, advice = ''] = causes.find(([pattern]) => pattern.test(code)) ?? []
   const message = describe(error)
   return cause === undefined ? message : `${cause}: ${message}${advice}`

@@ -22,7 +22,12 @@ export {
   whoCanTag,
 } from './analysis/grants.ts'
 export { createRefusedFinding, type Finding } from './analysis/lint/finding.ts'
-export { type KnownCredentials, listNames, suggestGroup } from './analysis/lint/lint-names.ts'
+export {
+  describeUnknownName,
+  type KnownCredentials,
+  listNames,
+  suggestGroup,
+} from './analysis/lint/lint-names.ts'
 export { lintWithShadowPolicies } from './analysis/lint/lint-policies.ts'
 export { countCalls, type RecordedCall, type ReplayedCalls, ReplayTally } from './analysis/replay.ts'
 export { formatRule, listNamespaces, listSteps } from './analysis/steps.ts'
@@ -96,8 +101,10 @@ export {
   type CallerRestriction,
   describeRestriction,
   isSameRestriction,
+  listRowColumns,
   listStructs,
   type RestrictionReport,
+  type TableRestriction,
 } from './restrictions/restriction.ts'
 export { assertAnyPolicy, collectDocuments, findDocumentProblems } from './source/document-problems.ts'
 export { type ResourceResult, watchKubernetesPolicies } from './source/kubernetes/kubernetes-policies.ts'

@@ -142,6 +142,18 @@ it('fails for declared columns that the table has with another type, or not at a
   )
 })
 
+it('fails for a condition on rows with a column that the table does not have', async () => {
+  const { url } = await startCatalog()
+  const policy = restrict()
+  const [written] = policy.restrict ?? []
+  const misspelt = written && { ...written, rows: "regoin = 'EU'" }
+  const { status, messages } = await probe(url(), { ...policy, restrict: misspelt ? [misspelt] : [] })
+  expect(status).toBe(1)
+  expect(messages).toContain(
+    'the restriction crm/eu has `rows` on the column `regoin`, which the table does not have: every read is refused; did you mean "region"?',
+  )
+})
+
 it('does not say that queries respect a condition if it could not try one', async () => {
   const { url } = await startCatalog()
   const { status, messages } = await probe(url(), restrict({ ssn: 'text' }))

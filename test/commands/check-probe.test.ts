@@ -8,7 +8,7 @@ it('prints how the upstream responds, before the effective settings', async () =
   const { url } = await runningBackend()
   const { status, output, messages } = await probe({ url: url() })
   expect(status).toBe(0)
-  expect(messages).toMatch(/^upstream catalog \(http:\S+\): status 200 in \d+ ms\n$/)
+  expect(messages).toMatch(/^upstream catalog \(http:\S+\): status 200 in \d+ ms\n/)
   expect(output).toContain('headerDialect: catalog')
 })
 
@@ -36,6 +36,12 @@ it('fails for an upstream that refuses the credential, has no such path, or cann
   expect((await probe({ url: url() })).messages).toContain('status 401; set `credential`')
   expect((await probe({ ...credential(accessToken), url: `${url()}/elsewhere` })).messages).toContain(
     'status 404; check the path of its `url`',
+  )
+  expect((await probe({ ...credential(accessToken), url: `${url()}/v1` })).messages).toContain(
+    'check the path of its `url`: the gateway appends /v1 itself',
+  )
+  expect((await probe({ url: url().replace('http:', 'https:') })).messages).toContain(
+    'cannot be reached:\n  TLS: the port does not speak TLS; expected a URL without TLS, or the port that has it',
   )
   expect(await probe({ url: 'http://127.0.0.1:1' })).toMatchObject({
     status: 1,

@@ -1,7 +1,10 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { parse, stringify } from 'yaml'
+import { lockFile } from '../../src/lib/index.ts'
+import { listenLocally } from '../support/local-server.ts'
 import { runCommand } from '../support/run-command.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -33,7 +36,9 @@ async function configuredFolder() {
       }),
     )
   await write()
-  const check = (environment = {}) => runCommand(['check', '--config', file], { environment })
+  const ports = { CATALOG_GATEWAY__LISTEN__PORT: '0', CATALOG_GATEWAY__ADMIN__PORT: '0' }
+  const check = (environment = {}) =>
+    runCommand(['check', '--config', file], { environment: { ...ports, ...environment } })
   return { folder, file, write, check }
 }
 
@@ -84,10 +89,11 @@ it('every file that a start or a delivery would miss is named', async () => {
 })
 
 it('all errors in the settings are reported at once with their positions', async () => {
-  const { file, check } = await configuredFolder()
+  const { file } = await configuredFolder()
   const lines = ['listen:', '  port: many', 'upstream:', '  ulr: https://catalog.example', 'policies: {}']
   await writeFile(file, lines.join('\n'))
-  const { status, output, messages } = await check({ CATALOG_GATEWAY__BOGUS: '1' })
+  const environment = { CATALOG_GATEWAY__BOGUS: '1' }
+  const { status, output, messages } = await runCommand(['check', '--config', file], { environment })
   expect({ status, output }).toEqual({ status: 1, output: '' })
   for (const expected of [
     `${file}:2:3: listen.port: expected a number, received "many"`,
@@ -146,7 +152,7 @@ it('several policy folders are checked together', async () => {
   await write({ policies: { folder: ['policies', 'freezes'] } })
   expect((await check()).messages).toContain(`${join(folder, 'freezes')}: contains no policy`)
   await writePolicy('freezes/stop.yaml', { metadata: { name: 'freezes' }, rules })
-  expect(await check()).toMatchObject({ status: 0, messages: '' })
+  expect(await check()).toMatchObject({ status: 0 })
 
   await writePolicy('freezes/stop.yaml', { metadata: { name: 'tags' }, rules })
   expect((await check()).messages).toMatch(
@@ -156,6 +162,56 @@ it('several policy folders are checked together', async () => {
   const { status, messages } = await check()
   expect(status).toBe(1)
   for (const file of ['policies/tags.yaml', 'freezes/stop.yaml']) expect(messages).toContain(`  ${file}:`)
+})
+
+it('an address and an audit folder that no start could use are errors, and nothing is created', async () => {
+  const { folder, write, check } = await configuredFolder()
+  await writeFile(join(folder, 'file'), '')
+  await write({ listen: { host: '192.0.2.1' }, audit: { folder: 'file/audit' } })
+  const { status, messages } = await check()
+  expect(status).toBe(1)
+  expect(messages).toMatch(/the address of listen cannot be used:\n.*EADDRNOTAVAIL/)
+  expect(messages).toMatch(/audit\.folder cannot be used:\n.*no folder can be created in .*file/)
+  await write({ audit: { folder: 'new/audit' } })
+  expect(await check()).toMatchObject({ status: 0, messages: '' })
+  expect(await readdir(folder)).not.toContain('new')
+})
+
+it('a port and an audit folder that the running gateway may use are warnings', async () => {
+  const { folder, write, check } = await configuredFolder()
+  await write({ admin: { host: '127.0.0.1' } })
+  const port = await listenLocally(createServer())
+  await mkdir(join(folder, 'audit'))
+  const lock = await lockFile(join(folder, 'audit', 'writer.lock'))
+  const { status, messages } = await check({ CATALOG_GATEWAY__ADMIN__PORT: String(port) })
+  await lock.release()
+  expect(status).toBe(0)
+  expect(messages).toMatch(/^warning: the address of admin is in use, .*EADDRINUSE.*$/m)
+  expect(messages).toMatch(
+    /^warning: audit\.folder is in use, .*writer\.lock .*; if it was copied .*remove it$/m,
+  )
+})
+
+it('counts what lint finds, and names principals of limits that no credential has', async () => {
+  const { folder, file, write, check } = await configuredFolder()
+  const rate = { name: 'loads', per: 'principal', perSecond: 1, principals: ['ada', 'crop:ci'] }
+  await write({ limits: { rates: [rate] } })
+  const rules = [{ ...policy.rules[0], subjects: { users: ['crop:ann'] } }]
+  await writeFile(join(folder, 'policies', 'everybody.yaml'), stringify({ ...policy, rules }))
+  expect(await check()).toMatchObject({
+    status: 0,
+    messages:
+      'warning: the limit loads names the user "crop:ci", but no API key has it, and "crop" is no issuer\n' +
+      `warning: the policies have findings (0 errors, 1 warning); see catalog-gateway policy lint --config ${file}\n`,
+  })
+})
+
+it('warns of a timeout that was meant in seconds', async () => {
+  const { write, check } = await configuredFolder()
+  await write({ timeouts: { drainTimeoutMs: 30 } })
+  expect((await check()).messages).toBe(
+    'warning: timeouts.drainTimeoutMs: is 30 ms; for 30 seconds, write 30s\n',
+  )
 })
 
 it('all errors in files that the settings name are reported at once', async () => {

@@ -26,5 +26,6 @@ export async function probeUpstream(
   const identity = { anonymous: true }
   const least = { upstream, identity, policies: { folder: 'policies' }, audit: { folder: 'audit' } }
   await writeFile(file, stringify({ ...least, ...settings }))
-  return runCommand(['check', '--config', file, '--probe'], { environment })
+  const ports = { CATALOG_GATEWAY__LISTEN__PORT: '0', CATALOG_GATEWAY__ADMIN__PORT: '0' }
+  return runCommand(['check', '--config', file, '--probe'], { environment: { ...ports, ...environment } })
 }

@@ -42,8 +42,8 @@ const checks = valuesNames
 
 /** Those whose settings name the most files. */
 const runInFull = isThorough ? valuesNames : ['defaults', 'policies', 'policy-resources', 'tls']
-/** In many clusters, a proxy in front of the pods has the certificates. */
-const inTheClear = /^warning: listen\.tls: [^\n]*\n/
+/** In many clusters, a proxy in front of the pods has the certificates; some values have policies that lint warns of. */
+const expectedWarnings = /^warning: (listen\.tls: |the policies have findings )[^\n]*\n/gm
 
 it('all values are checked, the default ones included', () => {
   expect(checks.filter(({ check }) => check === 'check').map(({ name }) => name)).toEqual(valuesNames)
@@ -58,9 +58,15 @@ it.each(checks.filter(({ name }) => !needOpenssl.has(name) || hasOpenssl()))(
     expect(check.container.volumeMounts).toEqual(checked.container.volumeMounts)
     expect(check.container.image).toBe(checked.container.image)
     if (!runInFull.includes(name)) return
-    const { args, environment } = check
+    const { args } = check
+    // Other ports than those of a pod, which other programs on this machine may use.
+    const ports = { CATALOG_GATEWAY__LISTEN__PORT: '0', CATALOG_GATEWAY__ADMIN__PORT: '0' }
+    const environment = { ...check.environment, ...(component === 'gateway' && ports) }
     const { status, messages } = await runCommand(args, { environment })
-    expect({ status, messages: messages.replace(inTheClear, '') }).toEqual({ status: 0, messages: '' })
+    expect({ status, messages: messages.replaceAll(expectedWarnings, '') }).toEqual({
+      status: 0,
+      messages: '',
+    })
   },
 )
 

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import { mkdtemp, rmdir } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import type { Operation } from '../../catalog-api/index.ts'
 import { createSealRequest, openChain } from './chain-writer.ts'
@@ -70,6 +72,21 @@ export async function openAuditLog(options: AuditLogOptions): Promise<AuditLog> 
     await lock.release()
     throw error
   }
+}
+
+/**
+ * Rejects if the folder is in use, or if it cannot be written or created. Leaves a missing one missing: created by another
+ * user than that of the gateway, it would be of no use to it.
+ */
+export async function checkAuditFolder(folder: string): Promise<void> {
+  const path = resolve(folder)
+  if (existsSync(path)) return (await lockFile(join(path, 'writer.lock'))).release()
+  let parent = dirname(path)
+  while (!existsSync(parent)) parent = dirname(parent)
+  const created = await mkdtemp(join(parent, '.catalog-gateway-')).catch((error: unknown) => {
+    throw new Error(`${path}: no folder can be created in ${parent}`, { cause: error })
+  })
+  await rmdir(created)
 }
 
 /** Stores records in the order of the calls. Rejects them while the disk fails; a `gap` record then counts them. */

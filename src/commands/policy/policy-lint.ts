@@ -43,13 +43,18 @@ async function lint(options: Options, io: Io): Promise<Report> {
     check,
     message,
   ])
-  const count = (wanted: string): number => findings.filter(({ level }) => level === wanted).length
-  const [errors, warnings] = [count('error'), count('warning')]
+  const { errors, warnings, text } = countFindings(findings)
   const policies = formatCount(loaded.withShadowPolicies.documents.length, 'policy', 'policies')
-  const summary = `${formatCount(errors, 'error')}, ${formatCount(warnings, 'warning')} in ${policies}`
+  const summary = `${text} in ${policies}`
   const lines = alignColumns(rows)
   if (errors > 0 || (options.strict && warnings > 0)) return { content: findings, lines, failure: summary }
   return { content: findings, lines: [...lines, summary] }
+}
+
+export function countFindings(findings: readonly Finding[]) {
+  const count = (wanted: string): number => findings.filter(({ level }) => level === wanted).length
+  const [errors, warnings] = [count('error'), count('warning')]
+  return { errors, warnings, text: `${formatCount(errors, 'error')}, ${formatCount(warnings, 'warning')}` }
 }
 
 function createIgnoredFinding(file: string): Finding {
@@ -57,7 +62,7 @@ function createIgnoredFinding(file: string): Finding {
 }
 
 /** Reads the names that the settings and the API keys give. Throws CommandFailure if a file cannot be read. */
-async function readKnownCredentials({ identity }: GatewaySettings): Promise<KnownCredentials> {
+export async function readKnownCredentials({ identity }: GatewaySettings): Promise<KnownCredentials> {
   const { apiKeys, bootstrapKey } = identity
   const stored =
     apiKeys &&

@@ -1,13 +1,23 @@
-import { getMembers, groupBy, isListOfStrings, isObject, parseJsonBytes, toError } from '../../lib/index.ts'
+import {
+  getMembers,
+  groupBy,
+  isListOfStrings,
+  isObject,
+  parseJsonBytes,
+  suggestSimilar,
+  toError,
+} from '../../lib/index.ts'
 import {
   anyCaller,
   type ColumnType,
   createRuleReference,
+  listRowColumns,
   listSteps,
   matchesAny,
   namespaceKey,
   type PolicySet,
   qualifiedRuleName,
+  type TableRestriction,
   type VisibleColumns,
 } from '../../policy/index.ts'
 import type { Identifier, Operation } from '../../catalog-api/index.ts'
@@ -17,11 +27,11 @@ import { upstreamBounds } from '../bounds.ts'
 import { openOwnClient, ownOperations, type OwnClient, type UpstreamAccess } from './own-client.ts'
 
 /**
- * Compares the columns of a restriction with a schema in JSON, as DescribeTable returns it. Types with a name that is not
- * read are not compared. Returns one sentence for each column that differs, without a subject: "declares `id` as number,
- * ...", and the declared columns that the table has.
+ * Compares the columns of a restriction with a schema in JSON, as DescribeTable returns it, and those that its condition on
+ * rows names. Types with a name that is not read are not compared. Returns one sentence for each column that differs, without
+ * a subject: "declares `id` as number, ...", and the declared columns that the table has.
  */
-function compareColumns(schema: unknown, columns: VisibleColumns) {
+function compareColumns(schema: unknown, { columns, rows }: TableRestriction) {
   const problems: string[] = []
   const present: string[] = []
   for (const [path, declared] of columns) {
@@ -35,14 +45,27 @@ function compareColumns(schema: unknown, columns: VisibleColumns) {
     if (real !== undefined && !typeGrammars[declared].test(real))
       problems.push(`declares the column \`${path}\` as ${declared}, but its type in the table is ${real}`)
   }
+  for (const path of rows === undefined ? [] : listRowColumns(rows)) {
+    if (columns.has(path) || findColumnType(schema, path.split('.')) !== undefined) continue
+    const suggestion = suggestSimilar(
+      path,
+      listFields(schema).map(({ name }) => String(name)),
+    )
+    problems.push(
+      `has \`rows\` on the column \`${path}\`, which the table does not have: every read is refused${suggestion}`,
+    )
+  }
   return { problems, present }
+}
+
+function listFields(schema: unknown): readonly Readonly<Record<string, unknown>>[] {
+  const { fields } = getMembers(schema)
+  return Array.isArray(fields) ? fields.map(getMembers) : []
 }
 
 /** Finds the type of a column, or of a field in a struct. */
 function findColumnType(schema: unknown, [name, ...rest]: readonly string[]): unknown {
-  const fields = getMembers(schema)['fields']
-  const field = Array.isArray(fields) ? fields.find((each) => getMembers(each)['name'] === name) : undefined
-  const type = getMembers(field)['type']
+  const type = listFields(schema).find((field) => field['name'] === name)?.['type']
   return type === undefined || rest.length === 0 ? type : findColumnType(type, rest)
 }
 
@@ -79,9 +102,7 @@ interface VectorColumn {
 
 /** Finds the first column of vectors of floats. */
 function findVectorColumn(schema: unknown): VectorColumn | undefined {
-  const fields = getMembers(schema)['fields']
-  for (const field of Array.isArray(fields) ? fields : []) {
-    const { name, type } = getMembers(field)
+  for (const { name, type } of listFields(schema)) {
     const { length } = getMembers(type)
     const isVector = /^fixed_size_list of (float|halffloat|double)/.test(formatType(type) ?? '')
     if (isVector && typeof name === 'string' && typeof length === 'number') return { name, dimension: length }
@@ -116,11 +137,11 @@ export async function probeRestrictions(
           position: { namespace, table },
           caller: anyCaller,
         })
-        const columns = restrictions.map((each) => {
+        const named = restrictions.map((each) => {
           const name = qualifiedRuleName(createRuleReference(each))
-          return [name, each.restriction.columns] as const
+          return [name, each.restriction] as const
         })
-        await probe.run(columns).catch((error: unknown) => probe.notes.push(toError(error).message))
+        await probe.run(named).catch((error: unknown) => probe.notes.push(toError(error).message))
         tables.push(probe)
       }
     }
@@ -163,15 +184,19 @@ class TableProbe {
     this.#isLancedb = isLancedb
   }
 
-  /** `restrictions` are names of restrictions, and the columns that they leave. Rejects with a reason for a note. */
-  async run(restrictions: readonly (readonly [name: string, columns: VisibleColumns])[]): Promise<void> {
+  /** `restrictions` have the names of their rules. Rejects with a reason for a note. */
+  async run(
+    restrictions: readonly (readonly [name: string, restriction: TableRestriction])[],
+  ): Promise<void> {
     const description = await this.#read(ownOperations.describeTable, { load_detailed_metadata: true })
     const { schema } = getMembers(parseJsonBytes(description))
     if (schema == null) this.notes.push('it is described without a schema: its columns are not compared')
     const columns = new Map<string, 'other'>()
-    for (const [name, declared] of restrictions) {
+    for (const [name, restriction] of restrictions) {
       const { problems, present } =
-        schema == null ? { problems: [], present: [...declared.keys()] } : compareColumns(schema, declared)
+        schema == null
+          ? { problems: [], present: [...restriction.columns.keys()] }
+          : compareColumns(schema, restriction)
       this.problems.push(...problems.map((problem) => `the restriction ${name} ${problem}`))
       for (const path of present) columns.set(path, 'other')
     }

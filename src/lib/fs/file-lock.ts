@@ -16,6 +16,7 @@ const retryMs = 50
 /** The lock is held by a process that is alive, or that is on another host and was alive a minute ago. */
 class FileLockedError extends Error {
   override readonly name = 'FileLockedError'
+  readonly code = 'ELOCKED'
 }
 
 export interface FileLock {
@@ -128,7 +129,7 @@ async function removeAbandonedLock(path: string, self: LockHolder): Promise<void
     const isHolderAlive = holder?.host === self.host ? await isAlive(holder) : !(await isAbandoned(path))
     if (isHolderAlive) {
       const name = holder ? `process ${holder.pid} on host ${holder.host}` : 'another process'
-      throw new FileLockedError(`${path} is in use by ${name}`)
+      throw new FileLockedError(`${path} is in use by ${name}; if it was copied with its folder, remove it`)
     }
     await unlink(path)
   } finally {

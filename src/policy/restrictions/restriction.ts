@@ -32,6 +32,17 @@ export function readRows(text: string, types: VisibleColumns): RestrictedRows {
   return { text, types, shown: print({ text, types }, (path) => [`$${path.join('.')}`]) }
 }
 
+/** Lists the columns that a condition on rows names. */
+export function listRowColumns({ text, types }: RestrictedRows): ReadonlySet<string> {
+  const columns = new Set<string>()
+  printRows(text, (path) => {
+    const name = path.join('.')
+    columns.add(name)
+    return types.get(name) ?? 'unknown'
+  })
+  return columns
+}
+
 /** A restriction with the name of its rule. */
 export interface NamedRestriction extends TableRestriction {
   readonly rule: RuleReference

@@ -4,7 +4,7 @@ import type { LocatedRule } from '../../engine/compiled-rule.ts'
 import { namespaceKey } from '../../engine/object-position.ts'
 import type { PolicyRule } from '../../language/policy-document.ts'
 import type { PolicySet } from '../../policy-set.ts'
-import { printRows } from '../../restrictions/print-filter.ts'
+import { listRowColumns } from '../../restrictions/restriction.ts'
 import { note, warn, type Check, type RuleOrDocument } from './finding.ts'
 import type { RuleIndex } from './rule-index.ts'
 
@@ -114,24 +114,30 @@ export function suggestGroup(name: string, groups: readonly string[]): string {
 
 function describeSubjects({ rule }: LocatedRule, known: KnownCredentials | undefined): readonly string[] {
   if (known === undefined) return []
-  const { issuers, principals, groups } = known
+  return (['group', 'user'] as const).flatMap((kind) =>
+    listNames(rule, `${kind}s`).flatMap((name) => describeUnknownName(kind, name, known) ?? []),
+  )
+}
+
+/**
+ * Describes a name that no credential has; undefined if one may have it. A name of a token has the prefix of its issuer; any
+ * other is one of an API key.
+ */
+export function describeUnknownName(
+  kind: 'user' | 'group',
+  name: string,
+  { issuers, principals, groups }: KnownCredentials,
+): string | undefined {
+  const ofKeys = kind === 'user' ? principals : groups
+  if (issuers.some((one) => name.startsWith(`${one}:`)) || ofKeys.has(name)) return undefined
+  const [prefix = '', ...rest] = name.split(':')
   const [issuer] = issuers
-  const meant = (name: string): string =>
-    issuer ? `; with a token, it has the prefix of its issuer: did you mean "${issuer}:${name}"?` : ''
-  /** A name of a token has the prefix of its issuer; any other is one of an API key. */
-  const describe = (kind: string, ofKeys: ReadonlySet<string>) => (name: string) => {
-    const [prefix = '', ...rest] = name.split(':')
-    if (issuers.some((one) => name.startsWith(`${one}:`)) || ofKeys.has(name)) return []
-    const problem =
-      rest.length > 0
-        ? `but no API key has it, and "${prefix}" is no issuer${suggestSimilar(prefix, issuers)}`
-        : `which no API key has${meant(name)}`
-    return `names the ${kind} "${name}", ${problem}`
-  }
-  return [
-    ...listNames(rule, 'groups').flatMap(describe('group', groups)),
-    ...listNames(rule, 'users').flatMap(describe('user', principals)),
-  ]
+  const meant = issuer && `; with a token, it has the prefix of its issuer: did you mean "${issuer}:${name}"?`
+  const problem =
+    rest.length > 0
+      ? `but no API key has it, and "${prefix}" is no issuer${suggestSimilar(prefix, issuers)}`
+      : `which no API key has${meant ?? ''}`
+  return `names the ${kind} "${name}", ${problem}`
 }
 
 /** Describes columns in `rows` whose name is probably a misspelt one: the catalog refuses each read of the table. */
@@ -140,14 +146,10 @@ function describeColumns({ document: { namespace }, rule }: LocatedRule, set: Po
   if (restriction?.rows === undefined || 'without' in restriction.columns) return []
   const { columns, rows } = restriction
   const declared = new Set(tables.flatMap((table) => [...set.findTags({ namespace, table }).columns.keys()]))
-  const messages = new Set<string>()
-  printRows(rows.text, (path) => {
-    const name = path.join('.')
-    const type = columns.get(name)
-    const suggestion = type || declared.has(name) ? '' : suggestSimilar(name, columns.keys())
-    if (suggestion !== '')
-      messages.add(`has "rows" on the column "${name}", which is none of its columns${suggestion}`)
-    return type ?? 'unknown'
+  return [...listRowColumns(rows)].flatMap((name) => {
+    const suggestion = columns.has(name) || declared.has(name) ? '' : suggestSimilar(name, columns.keys())
+    return suggestion === ''
+      ? []
+      : [`has "rows" on the column "${name}", which is none of its columns${suggestion}`]
   })
-  return [...messages]
 }
