@@ -25,11 +25,31 @@ export function useGithubMarkdown(markdown: MarkdownRenderer, project: Project):
   // Before VitePress looks at links and anchors.
   markdown.core.ruler.after('inline', 'github', ({ tokens, env }) => {
     const file = posix.relative(project.folder, env.realPath ?? env.path)
+    labelCells(tokens)
     for (const token of tokens) {
       if (token.children !== null) token.children = token.children.filter(rewriteLinks(file, project))
-      for (const part of [token, ...(token.children ?? [])]) showTags(part)
+      for (const part of [token, ...(token.children ?? [])]) {
+        showTags(part)
+        // Not to be broken in a narrow column.
+        if (part.type === 'code_inline' && part.content.length < 24) part.attrSet('class', 'short')
+      }
     }
   })
+}
+
+/** Gives each cell of a table the text of its heading, for screens on which a row is a block. */
+function labelCells(tokens: readonly Token[]): void {
+  let labels: string[] = []
+  let column = 0
+  for (const [index, token] of tokens.entries()) {
+    if (token.type === 'table_open') labels = []
+    if (token.type === 'tr_open') column = 0
+    if (token.type === 'th_open') labels.push(tokens[index + 1]?.content ?? '')
+    if (token.type === 'td_open') {
+      const label = labels[column++]
+      if (label) token.attrSet('data-label', label.replaceAll('`', ''))
+    }
+  }
 }
 
 /** Turns HTML into text, except comments. */

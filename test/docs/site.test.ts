@@ -2,7 +2,8 @@ import { execFile } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { hasBrowser, startBrowser } from '../console/browser.ts'
 import { projectFolder } from '../e2e/built-program.ts'
 import { isProvided } from '../support/requirements.ts'
 import { makeTemporaryFolder, removeFolder } from '../support/temporary-folder.ts'
@@ -58,11 +59,13 @@ describe.skipIf(!isInstalled)('the documentation site', () => {
   })
 
   it('links to the repository for files that are no pages', () => {
-    expect(listLinks('index.html')).toContain('https://git.example/our/project/blob/main/LICENSE')
+    const repository = 'https://git.example/our/project'
+    expect(listLinks('docs/operations.html')).toContain(`${repository}/blob/main/bench/results.md`)
+    expect(listLinks('index.html')).toContain(repository)
   })
 
   it('shows text literally that looks like a template', () => {
-    expect(read('helm/catalog-gateway/index.html')).toContain('<code>{{ .Release.Name }}</code>')
+    expect(read('helm/catalog-gateway/index.html')).toContain('>{{ .Release.Name }}</code>')
     expect(read('CONFIGURATION.html')).not.toContain('Written by')
   })
 
@@ -73,4 +76,28 @@ describe.skipIf(!isInstalled)('the documentation site', () => {
       if (name.endsWith('.html') && name !== '404.html') expect(text, name).toContain("default-src 'self'")
     }
   })
+
+  it.skipIf(!hasBrowser())(
+    'has no page and no table that is cut on a phone or a wide screen',
+    async () => {
+      const browser = await startBrowser()
+      onTestFinished(() => browser.close())
+      const cut: string[] = []
+      for (const width of [390, 1440]) {
+        const page = await browser.newPage({ viewport: { width, height: 900 } })
+        await page.route('**/*', (route) =>
+          route.fulfill({ path: join(folder, new URL(route.request().url()).pathname) }),
+        )
+        for (const name of pages) {
+          await page.goto(`http://site.test/${name}`)
+          const overflowing = await page.evaluate<number>(
+            "[document.documentElement, ...document.querySelectorAll('table')].filter((e) => e.scrollWidth > e.clientWidth).length",
+          )
+          if (overflowing > 0) cut.push(`${name} at ${width} px`)
+        }
+      }
+      expect(cut).toEqual([])
+    },
+    60_000,
+  )
 })
