@@ -20,7 +20,7 @@ export const longFiles = {
     'test/differential/forbidden-objects-stay-untouched.test.ts',
     'test/e2e/{behind-*,commits-past-*,constant-memory-bodies,*-under-load,outcomes-after-kills}.test.ts',
     'test/examples/{compose,embed,policies-on-pull-requests}.test.ts',
-    'test/gateway/downstream/{docs-page-in-a-browser,refused-uploads}.test.ts',
+    'test/gateway/downstream/docs-page-in-a-browser.test.ts',
     'test/helm/{image,release-passes-helm-test}.test.ts',
     'test/limits/overload/overload.test.ts',
     'test/observability/{alerts,prometheus}.test.ts',

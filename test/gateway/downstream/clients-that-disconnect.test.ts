@@ -2,7 +2,6 @@ import { once } from 'node:events'
 import { PassThrough } from 'node:stream'
 import { expect, it } from 'vitest'
 import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
-import { withUpstream } from '../support/open-gateway.ts'
 import { respondWith } from '../support/recording-upstream.ts'
 import { startGatewayAndUpstream } from '../support/running-gateway.ts'
 import { createDeferred } from '../support/waiting.ts'
@@ -84,18 +83,3 @@ it.each(['before the answer', 'in the middle of it'])(
     ])
   },
 )
-
-it('clients that disconnect release their upstream connections', async () => {
-  const { gateway, upstream } = await startGatewayAndUpstream(withUpstream(() => ({ maxConnections: 2 })))
-  const good = upstream.answering
-  upstream.answering = () => undefined
-  for (let count = 0; count < 10; count += 1) {
-    const leave = new AbortController()
-    const response = gateway.get('/v1/table/o/tags/list', { signal: leave.signal })
-    await eventually(() => expect(upstream.requests).toHaveLength(count + 1))
-    leave.abort()
-    await expect(response).rejects.toThrow()
-  }
-  upstream.answering = good
-  expect(await gateway.get('/v1/table/o/tags/list')).toMatchObject({ status: 200 })
-})

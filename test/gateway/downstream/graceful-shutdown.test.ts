@@ -1,7 +1,5 @@
-import { once } from 'node:events'
-import { connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { openRawConnection } from '../support/raw-connection.ts'
 import { chunkOf, rawRequest, rawUpload } from '../support/raw-request.ts'
@@ -39,20 +37,6 @@ it('completes active requests before it closes, also if it is stopped twice', as
   expect(await answer).toMatchObject({ status: 200, json: { version: 4 } })
   for (const stop of stopped) expect(await outcomeOf(stop)).toBe('closed')
   expect(ofKind(await recordsOf(gateway.auditFolder), 'outcome')).toMatchObject([{ version: 4 }])
-})
-
-it('open connections without a request do not delay the shutdown', async () => {
-  const { gateway } = await startGatewayAndUpstream()
-  const { hostname, port } = new URL(gateway.url)
-  for (const bytes of ['', 'GET /v1/nothing HTTP/1.1\r\nhost: g\r\n\r\n', 'nonsense\r\n\r\n']) {
-    const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true })
-    onTestFinished(() => void socket.destroy())
-    socket.on('error', () => undefined)
-    await once(socket, 'connect')
-    socket.write(bytes)
-    if (bytes !== '') await once(socket, 'data')
-  }
-  expect(await outcomeOf(gateway.stop())).toBe('closed')
 })
 
 it('announces the shutdown before it refuses connections, if readiness is asked for', async () => {

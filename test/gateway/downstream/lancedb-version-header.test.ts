@@ -1,7 +1,5 @@
 import { expect, it } from 'vitest'
 import { limitLancedbServerVersion } from '../../../src/catalog-api/headers.ts'
-import { limitsSchema } from '../../../src/config/listen-settings.ts'
-import { withUpstream } from '../support/open-gateway.ts'
 import { respondWith } from '../support/recording-upstream.ts'
 import { startGatewayAndUpstream, useSharedGateway } from '../support/running-gateway.ts'
 
@@ -13,16 +11,11 @@ const describeTable = '/v1/table/t/describe'
 
 it.each([
   [200, 'POST', describeTable, {}],
-  [200, 'POST', '/v1/table/t/drop', {}],
   [200, 'GET', '/v1/namespace/$/table/list', {}],
   [400, 'POST', describeTable, { headers: { 'x-catalog-ctx-gateway': 'x' } }],
-  [400, 'POST', describeTable, { body: { id: ['other'] } }],
   [401, 'POST', describeTable, { as: null }],
-  [401, 'POST', describeTable, { as: 'a-key-that-is-none' }],
   [403, 'POST', describeTable, { as: 'nobody' }],
-  [404, 'POST', '/nothing', {}],
   [406, 'POST', '/v1/nothing', {}],
-  [405, 'DELETE', describeTable, {}],
 ] as const)('a response %i to %s %s %j', async (status, method, target, parts) => {
   const { gateway, upstream } = shared
   upstream.answering = respondWith(200, { tables: [] })
@@ -39,7 +32,7 @@ const changeTable = '/v1/table/t/drop'
 const statusOf = (target: string, status: number): number =>
   target === changeTable && status >= 500 ? 424 : status
 
-it.each([400, 404, 409, 429, 500, 503])('an error %i of the upstream', async (status) => {
+it.each([404, 503])('an error %i of the upstream', async (status) => {
   const { gateway, upstream } = shared
   upstream.answering = respondWith(status, {})
   for (const target of [describeTable, changeTable]) {
@@ -76,28 +69,6 @@ it.each([200, 404, 503])('a response %i of an upstream that states a newer versi
       status: statusOf(target, status),
       headers: { 'phalanx-version': '0.6.0' },
     })
-  }
-})
-
-it('an unreachable upstream', async () => {
-  const { gateway, upstream } = await startGatewayAndUpstream(
-    withUpstream(() => ({}), { consecutiveFailures: 1 }),
-  )
-  await upstream.close()
-  for (const status of [502, 503]) {
-    const response = await gateway.post(describeTable, { headers: lancedb })
-    expect(response).toMatchObject({ status, headers: { 'phalanx-version': '0.3.0' } })
-  }
-})
-
-it('a rate', async () => {
-  const rates = [{ name: 'asking', per: 'principal' as const, perSecond: 0.001, burst: 1 }]
-  const { gateway } = await startGatewayAndUpstream({
-    adjust: (settings) => ({ ...settings, limits: limitsSchema.parse({ rates }) }),
-  })
-  for (const status of [200, 429]) {
-    const response = await gateway.post(describeTable, { headers: lancedb })
-    expect(response).toMatchObject({ status, headers: { 'phalanx-version': '0.3.0' } })
   }
 })
 

@@ -85,10 +85,11 @@ interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>
 }
 
-it.each([...operationNames])('%s lists its facts with valid locations', (name) => {
+const { paths } = JSON.parse(getOpenApiDocument()) as Document
+
+it.each(operationNames)('%s lists its facts with valid locations', (name) => {
   const { path, method, facts } = getOperation(name)
-  const document = JSON.parse(getOpenApiDocument()) as Document
-  const described = document.paths[path]?.[method.toLowerCase()]
+  const described = paths[path]?.[method.toLowerCase()]
   const listed = described?.['x-facts'] ?? {}
   expect(Object.keys(listed)).toEqual(facts.map(([fact]) => fact))
   for (const location of Object.values(listed).flat()) {
@@ -100,7 +101,6 @@ it.each([...operationNames])('%s lists its facts with valid locations', (name) =
 })
 
 it('lists a fact with all its locations, that of the interface first', () => {
-  const { paths } = JSON.parse(getOpenApiDocument()) as Document
   const created = paths['/v1/table/{id}/create']?.['post']
   expect(created?.['x-facts']).toMatchObject({
     location: ['header.x-catalog-table-location', 'properties.location'],

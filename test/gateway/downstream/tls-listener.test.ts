@@ -1,7 +1,9 @@
 import { copyFile } from 'node:fs/promises'
 import { once } from 'node:events'
 import { connect, type ConnectionOptions, type PeerCertificate } from 'node:tls'
+import { Pool } from 'undici'
 import { describe, expect, it } from 'vitest'
+import { arrowBytes } from '../../support/arrow-upload.ts'
 import {
   hasOpenssl,
   makeAuthority,
@@ -11,6 +13,7 @@ import {
 import { countRefusals } from '../support/count-refusals.ts'
 import type { GatewaySettings } from '../../../src/config/gateway-settings.ts'
 import { openRawConnection } from '../support/raw-connection.ts'
+import { respondWith } from '../support/recording-upstream.ts'
 import { startGatewayAndUpstream, useSharedGateway } from '../support/running-gateway.ts'
 import { eventually } from '../../support/eventually.ts'
 
@@ -93,6 +96,30 @@ describe.skipIf(!hasOpenssl())('TLS from clients (skipped without openssl)', () 
   ])('a client that offers %j gets HTTP/1.1', async (offered, chosen) => {
     const response = await overTls(shared.gateway.url, { ca: own.cert, ALPNProtocols: offered })
     expect(response).toMatchObject({ text: expect.stringMatching(/^HTTP\/1\.1 401 /), protocol: chosen })
+  })
+
+  it('a client that prefers HTTP/2 sends JSON, an upload and a download', async () => {
+    const { gateway, upstream } = shared
+    const large = arrowBytes(2 * 1024 * 1024)
+    const client = new Pool(gateway.url, { allowH2: true, connect: { ca: own.cert } })
+    const requests: readonly [operation: string, body: Buffer, response: Buffer][] = [
+      ['describe', Buffer.from('{"version":1}'), Buffer.from('{"location":"s3://orders"}')],
+      ['insert', large, Buffer.from('{"version":2}')],
+      ['query', Buffer.from('{"k":1}'), large],
+    ]
+    for (const [index, [operation, body, response]] of requests.entries()) {
+      upstream.answering = respondWith(200, response)
+      const received = await client.request({
+        method: 'POST',
+        path: `/v1/table/orders/${operation}`,
+        headers: { 'x-api-key': gateway.key('dev') },
+        body,
+      })
+      expect(received.statusCode).toBe(200)
+      expect(Buffer.from(await received.body.bytes()).equals(response)).toBe(true)
+      expect((await upstream.requests[index]?.body)?.equals(body)).toBe(true)
+    }
+    await client.close()
   })
 
   it('a client that insists on HTTP/2 is refused by the handshake', async () => {

@@ -27,30 +27,6 @@ async function whereLie(upstreams: readonly Lying[], ids: readonly string[][]): 
   }
 }
 
-it('finds the upstream with the longest namespace that is a prefix of the id', async () => {
-  const upstreams = [
-    { name: 'rest', namespaces: undefined },
-    { name: 'lake', namespaces: [['prod', 'lake'], ['archive']] },
-    { name: 'raw', namespaces: [['prod', 'lake', 'raw']] },
-  ]
-  const where: [id: string[], name: string][] = [
-    [[], 'rest'],
-    [['prod'], 'rest'],
-    [['prod', 'lake'], 'lake'],
-    [['prod', 'lake', 'orders'], 'lake'],
-    [['prod', 'lake', 'raw', 'events'], 'raw'],
-    [['archive', 'prod', 'lake', 'raw'], 'lake'],
-    [['prod', 'lakes'], 'rest'],
-    [['prod', 'lak'], 'rest'],
-    [['prod$lake', 'x'], 'rest'],
-    [['prodlake'], 'rest'],
-    [['lake'], 'rest'],
-    [['Archive'], 'rest'],
-  ]
-  const ids = where.map(([id]) => id)
-  expect(await whereLie(upstreams, ids)).toEqual(where.map(([, name]) => name))
-})
-
 it('finds the longest namespace for any namespaces', async () => {
   const id = fc.array(fc.constantFrom('a', 'b', 'a$b', ''), { maxLength: 4 })
   const namespaces = fc.uniqueArray(id, { maxLength: 6, selector: (parts) => JSON.stringify(parts) })
