@@ -1,4 +1,5 @@
 import { gzipSync } from 'node:zlib'
+import { words } from './target-dictionary.ts'
 import { forbiddenTable } from './test-objects.ts'
 import type { Random } from './random.ts'
 import type { RequestDraft } from './request-draft.ts'
@@ -15,20 +16,8 @@ export function mutateBody(draft: RequestDraft, random: Random): RequestDraft {
 
 const forbidden = JSON.stringify(forbiddenTable)
 const idNames = [
-  'id',
-  '\\u0069d',
-  'i\\u0064',
-  'ID',
-  'Id',
+  ...words('id \\u0069d i\\u0064 ID Id ıd ｉｄ id\\u0000 Id\\u200b $id _id table_id query'),
   'id ',
-  'ıd',
-  'ｉｄ',
-  'id\\u0000',
-  'Id\\u200b',
-  '$id',
-  '_id',
-  'table_id',
-  'query',
 ]
 const idValues = [
   forbidden,

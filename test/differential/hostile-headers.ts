@@ -1,5 +1,6 @@
 import type { Random } from './random.ts'
 import type { RequestDraft } from './request-draft.ts'
+import { words } from './target-dictionary.ts'
 
 /** Applies one mutation to the header lines that some servers interpret differently. */
 export function mutateHeaders(draft: RequestDraft, random: Random): RequestDraft {
@@ -10,36 +11,14 @@ export function mutateHeaders(draft: RequestDraft, random: Random): RequestDraft
 type Mutation = (lines: readonly string[], random: Random) => readonly string[]
 
 const names = [
-  'x-api-key',
-  'authorization',
-  'host',
-  'content-type',
-  'content-length',
-  'transfer-encoding',
-  'content-encoding',
-  'x-request-id',
-  'cookie',
-  'connection',
-  'x-catalog-ctx-a',
-  'x-catalog-ctx-gateway-principal',
-  'x-catalog-table-location',
-  'x-catalog-table-properties',
-  'x-lance-ctx-a',
-  'x-catalog-assertion',
+  ...words('x-api-key authorization host content-type content-length transfer-encoding content-encoding'),
+  ...words('x-request-id cookie connection x-catalog-ctx-a x-catalog-ctx-gateway-principal'),
+  ...words('x-catalog-table-location x-catalog-table-properties x-lance-ctx-a x-catalog-assertion'),
 ]
 const lookalikeNames = [
-  'x_api_key',
-  'X_Api-Key',
-  'x-api_key',
-  'authorization_',
-  'content_length',
-  'transfer_encoding',
-  'x_catalog_ctx_a',
-  'x_request_id',
-  'x_forwarded_for',
+  ...words('x_api_key X_Api-Key x-api_key authorization_ content_length transfer_encoding'),
+  ...words('x_catalog_ctx_a x_request_id x_forwarded_for x-api-key\x00 x–api–key'),
   'x api-key',
-  'x-api-key\x00',
-  'x–api–key',
 ]
 const addedLines = [
   'x-original-url: /v1/table/production$orders/drop',
@@ -89,21 +68,9 @@ const addedLines = [
   'accept: */*',
 ]
 const connectionOptions = [
-  'x-api-key',
-  'X-Api-Key',
-  'content-type',
-  'content-length',
-  'host',
-  'authorization',
-  'close',
-  'keep-alive',
-  'x-catalog-ctx-a',
-  'x-request-id',
-  'upgrade',
-  'x-custom',
+  ...words('x-api-key X-Api-Key content-type content-length host authorization close keep-alive'),
+  ...words('x-catalog-ctx-a x-request-id upgrade x-custom transfer-encoding te'),
   ' ',
-  'transfer-encoding',
-  'te',
 ]
 
 const mutations: readonly Mutation[] = [

@@ -7,6 +7,7 @@ import {
   methods,
   versions,
   origins,
+  words,
 } from './target-dictionary.ts'
 import { encodeId } from './valid-requests.ts'
 import { pickForbiddenId } from './test-objects.ts'
@@ -19,6 +20,19 @@ type Mutation = (draft: RequestDraft, random: Random) => Partial<RequestDraft>
 export function mutateTarget(draft: RequestDraft, random: Random): RequestDraft {
   return { ...draft, ...random.pick(mutations)(draft, random) }
 }
+
+const parameters = [
+  ...words('id=production$orders mode=overwrite mode=Overwrite mode=over%77rite m%6fde=overwrite'),
+  ...words('MODE=overwrite mode= branch=../main branch=a _method=DELETE limit = & limit=+1 limit=1e1'),
+  ...words('limit=-1 limit=99999999999 limit=%31 page_token=%00 page_token=a+b include_declared=TRUE'),
+  ...words('on=a storage_options=%7B%7D properties=%7B%7D x_api_key=k api_key=k access_token=k'),
+  ...words('__proto__=1 a=b;limit=2'),
+  '',
+]
+const paths = [
+  ...words('/ * /v1 /v1/ /livez /metrics /openapi.json/ /v1/table/ /v1/namespace//list /admin v1/table'),
+  '',
+]
 
 const mutations: readonly Mutation[] = [
   // Percent-encoding and letter case.
@@ -88,41 +102,7 @@ const mutations: readonly Mutation[] = [
     query: [...query, ...(query.length > 0 ? [random.pick(query)] : ['limit=1', 'limit=2'])],
   }),
   ({ query }, random) => ({
-    query: [
-      ...query,
-      random.pick([
-        'id=production$orders',
-        'mode=overwrite',
-        'mode=Overwrite',
-        'mode=over%77rite',
-        'm%6fde=overwrite',
-        'MODE=overwrite',
-        'mode=',
-        'branch=../main',
-        'branch=a',
-        '_method=DELETE',
-        'limit',
-        '=',
-        '',
-        '&',
-        'limit=+1',
-        'limit=1e1',
-        'limit=-1',
-        'limit=99999999999',
-        'limit=%31',
-        'page_token=%00',
-        'page_token=a+b',
-        'include_declared=TRUE',
-        'on=a',
-        'storage_options=%7B%7D',
-        'properties=%7B%7D',
-        'x_api_key=k',
-        'api_key=k',
-        'access_token=k',
-        '__proto__=1',
-        'a=b;limit=2',
-      ]),
-    ],
+    query: [...query, random.pick(parameters)],
   }),
   ({ query }, random) => ({
     query: [query.join(random.pick([';', '&amp;', '&&', '?', '%26', '&#38;', '\x00']))],
@@ -137,20 +117,7 @@ const mutations: readonly Mutation[] = [
     ),
   }),
   (_draft, random) => ({
-    path: random.pick([
-      '/',
-      '',
-      '*',
-      '/v1',
-      '/v1/',
-      '/livez',
-      '/metrics',
-      '/openapi.json/',
-      '/v1/table/',
-      '/v1/namespace//list',
-      '/admin',
-      'v1/table',
-    ]),
+    path: random.pick(paths),
   }),
   (_draft, random) => ({ method: random.pick(methods) }),
   (_draft, random) => ({ version: random.pick(versions) }),

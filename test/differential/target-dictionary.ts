@@ -1,4 +1,4 @@
-const words = (text: string): string[] => text.split(' ')
+export const words = (text: string): string[] => text.split(' ')
 
 /** Texts that some routers interpret as a slash. */
 export const separators = words(

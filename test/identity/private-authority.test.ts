@@ -1,9 +1,8 @@
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import type { RequestListener } from 'node:http'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { introspectionSchema, type TokenIssuerInput } from '../../src/config/token-issuer-settings.ts'
@@ -14,6 +13,7 @@ import { goodClaims, makeSigningKey, signToken, type SigningKey } from './jwt/to
 import { hasOpenssl, makeAuthority, type TestAuthority } from './mtls/test-certificates.ts'
 import { authenticateBearer, captureReason, openAuthenticator } from './test-authenticator.ts'
 import { eventually } from '../support/eventually.ts'
+import { sharedFolder } from '../support/temporary-folder.ts'
 
 const host = 'https://login.example'
 const issuer: TokenIssuerInput = {
@@ -26,7 +26,7 @@ const issuer: TokenIssuerInput = {
 const jwksTiming = { cooldown: 0.01 }
 
 describe.skipIf(!hasOpenssl())('an issuer with a private authority (skipped without openssl)', () => {
-  let folder = ''
+  const folder = sharedFolder()
   let key: SigningKey
   let company: TestAuthority
   let foreign: TestAuthority
@@ -34,7 +34,6 @@ describe.skipIf(!hasOpenssl())('an issuer with a private authority (skipped with
   const server = createServer()
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'private-authority-'))
     key = await makeSigningKey('first')
     company = await makeAuthority(folder, 'company')
     foreign = await makeAuthority(folder, 'foreign')
@@ -46,7 +45,6 @@ describe.skipIf(!hasOpenssl())('an issuer with a private authority (skipped with
   afterAll(async () => {
     server.closeAllConnections()
     await once(server.close(), 'close')
-    await rm(folder, { recursive: true, force: true })
   })
 
   const serveDocuments: RequestListener = ({ url }, response) => {

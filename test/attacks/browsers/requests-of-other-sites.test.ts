@@ -1,5 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Pool } from 'undici'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -19,6 +17,7 @@ import {
 } from '../../identity/mtls/test-certificates.ts'
 import { eventually } from '../../support/eventually.ts'
 import { policyOf, ruleFor } from '../support/policy-templates.ts'
+import { sharedFolder } from '../../support/temporary-folder.ts'
 
 // Browsers add client certificates to the requests of any page. `fetch(url, {method: 'POST', mode: 'no-cors',
 // credentials: 'include'})` needs no permission of the gateway.
@@ -56,7 +55,7 @@ const rows: BrowserRequest = {
 const list: BrowserRequest = { method: 'GET', target: '/v1/namespace/free/list' }
 
 describe.skipIf(!hasOpenssl())('with a client certificate (skipped without openssl)', () => {
-  let folder = ''
+  const folder = sharedFolder()
   let authority: TestAuthority
   let certificate: TestCertificate
   let upstream: RecordingUpstream
@@ -64,7 +63,6 @@ describe.skipIf(!hasOpenssl())('with a client certificate (skipped without opens
   let browser: Pool
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'other-sites-'))
     authority = await makeAuthority(folder, 'own')
     await authority.issue('server', 'IP:127.0.0.1', { usage: 'serverAuth' })
     certificate = await authority.issue('alice', `URI:${alice}`, { usage: 'clientAuth' })
@@ -77,7 +75,6 @@ describe.skipIf(!hasOpenssl())('with a client certificate (skipped without opens
     await browser.destroy()
     await gateway.close()
     await upstream.close()
-    await rm(folder, { recursive: true, force: true })
   })
 
   function setup(): GatewaySetup {

@@ -1,7 +1,6 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import type { TlsSettings } from '../../../src/config/listen-settings.ts'
 import { readServerCertificates, readPemFile } from '../../../src/lib/tls/certificates.ts'
 import { readUpstreamOptions } from '../../../src/gateway/upstream/upstreams.ts'
@@ -9,16 +8,16 @@ import { upstreamSchema } from '../../../src/config/upstream/upstream-settings.t
 import { directOutbound } from '../../../src/outbound/outbound.ts'
 import { readOnce } from '../../../src/lib/fs/follow-files.ts'
 import { hasOpenssl, makeAuthority, type TestAuthority } from '../../identity/mtls/test-certificates.ts'
+import { sharedFolder } from '../../support/temporary-folder.ts'
 
 // Files that are being written may be empty or truncated. Without a CA, node:tls trusts all public CAs: any certificate
 // would be accepted as a client certificate.
 describe.skipIf(!hasOpenssl())('incomplete TLS files are not used (skipped without openssl)', () => {
-  let folder = ''
+  const folder = sharedFolder()
   let own: TestAuthority
   let whole: Record<'certFile' | 'keyFile' | 'clientCaFile' | 'clientCrlFile', string>
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'being-written-'))
     own = await makeAuthority(folder, 'own')
     const server = await own.issue('server', 'IP:127.0.0.1')
     whole = {
@@ -28,7 +27,6 @@ describe.skipIf(!hasOpenssl())('incomplete TLS files are not used (skipped witho
       clientCrlFile: await own.revocationList([]),
     }
   })
-  afterAll(() => rm(folder, { recursive: true, force: true }))
 
   async function written(texts: typeof whole): Promise<TlsSettings> {
     const files = { ...texts }

@@ -1,9 +1,8 @@
-import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { copyFile, writeFile } from 'node:fs/promises'
 import { connect as connectPlain, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect, type TLSSocket } from 'node:tls'
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import type { GatewaySetup } from '../../gateway/support/open-gateway.ts'
 import { startGatewayAndUpstream } from '../../gateway/support/running-gateway.ts'
 import { createDeferred } from '../../gateway/support/waiting.ts'
@@ -15,6 +14,7 @@ import {
 } from '../../identity/mtls/test-certificates.ts'
 import { eventually } from '../../support/eventually.ts'
 import { policyOf, ruleFor } from '../support/policy-templates.ts'
+import { sharedFolder } from '../../support/temporary-folder.ts'
 
 const loader = 'spiffe://cluster.example/loader'
 const request = 'POST /v1/table/prod$orders/describe HTTP/1.1\r\nhost: g\r\ncontent-length: 0\r\n\r\n'
@@ -39,7 +39,7 @@ async function closedSoon(client: Client): Promise<void> {
 
 // TLS verifies a certificate once, at the start of a connection, which may last for hours.
 describe.skipIf(!hasOpenssl())('a certificate that is no longer valid (skipped without openssl)', () => {
-  let folder = ''
+  const folder = sharedFolder()
   let own: TestAuthority
   let other: TestAuthority
   let server: TestCertificate
@@ -48,14 +48,12 @@ describe.skipIf(!hasOpenssl())('a certificate that is no longer valid (skipped w
   const file = (name: string): string => join(folder, name)
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'revoked-'))
     own = await makeAuthority(folder, 'own')
     other = await makeAuthority(folder, 'other')
     server = await own.issue('server', 'IP:127.0.0.1', { usage: 'serverAuth' })
     stolen = await own.issue('stolen', `URI:${loader}`, { usage: 'clientAuth' })
     good = await own.issue('good', `URI:${loader}`, { usage: 'clientAuth' })
   })
-  afterAll(() => rm(folder, { recursive: true, force: true }))
   beforeEach(async () => {
     await copyFile(own.certFile, file('clients.pem'))
     await writeFile(file('revoked.pem'), await own.revocationList([]))

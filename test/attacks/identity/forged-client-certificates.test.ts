@@ -1,7 +1,4 @@
 import { X509Certificate } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ListenSettings } from '../../../src/config/listen-settings.ts'
 import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
@@ -19,6 +16,7 @@ import {
 } from '../../identity/mtls/test-certificates.ts'
 import { eventually } from '../../support/eventually.ts'
 import { policyOf, ruleFor } from '../support/policy-templates.ts'
+import { sharedFolder } from '../../support/temporary-folder.ts'
 
 // A caller must not write the certificate that a proxy in front verifies.
 const loader = 'spiffe://cluster.example/loader'
@@ -30,7 +28,7 @@ const xfcc = (value: string) => `x-forwarded-client-cert: ${value}`
 const sequence = (bytes: Buffer) => `client-cert: :${bytes.toString('base64')}:`
 
 describe.skipIf(!hasOpenssl())('certificates that a proxy has verified (skipped without openssl)', () => {
-  let folder = ''
+  const folder = sharedFolder()
   let authority: TestAuthority
   let good: TestCertificate
   let other: TestCertificate
@@ -39,7 +37,6 @@ describe.skipIf(!hasOpenssl())('certificates that a proxy has verified (skipped 
   const gateways = new Map<string, TestedGateway>()
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'certificates-'))
     authority = await makeAuthority(folder, 'own')
     good = await authority.issue('good', `URI:${loader}`, { usage: 'clientAuth' })
     other = await authority.issue('other', 'URI:spiffe://cluster.example/other', { usage: 'clientAuth' })
@@ -52,7 +49,6 @@ describe.skipIf(!hasOpenssl())('certificates that a proxy has verified (skipped 
   afterAll(async () => {
     for (const gateway of gateways.values()) await gateway.close()
     await upstream.close()
-    await rm(folder, { recursive: true, force: true })
   })
 
   function openBehind(clientCertificateFrom: Header, trusted: string): Promise<TestedGateway> {

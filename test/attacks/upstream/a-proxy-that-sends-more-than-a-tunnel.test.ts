@@ -1,11 +1,9 @@
-import { mkdtemp, rm } from 'node:fs/promises'
 import type { Socket } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { hasOpenssl, makeAuthority } from '../../identity/mtls/test-certificates.ts'
 import { openSocket, startEchoServer } from '../../lib/outbound/opened-socket.ts'
 import { startConnectProxy, startScriptedProxy } from '../../support/connect-proxy.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const smuggled = 'HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nowned'
 const invalid = 'PROXY_RESPONSE_INVALID'
@@ -51,8 +49,7 @@ it.each<[what: string, respond: (socket: Socket) => void, code: string]>([
 it.skipIf(!hasOpenssl())(
   'the certificate of another host is refused, also if its authority is trusted',
   async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'deceiving-proxy-'))
-    onTestFinished(() => rm(folder, { recursive: true, force: true }))
+    const folder = await temporaryFolder()
     const authority = await makeAuthority(folder, 'company')
     const foreign = await makeAuthority(folder, 'foreign')
     const target = { isSecure: true, host: 'catalog.example', port: 443 }

@@ -1,9 +1,6 @@
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { fixed } from '../../../src/lib/fs/follow-files.ts'
 import { directOutbound } from '../../../src/outbound/outbound.ts'
 import { createSocketOpener } from '../../../src/outbound/socket-opener.ts'
@@ -11,6 +8,7 @@ import { createHttp1Client } from '../../../src/http1/client/http1-client.ts'
 import type { OutgoingRequest } from '../../../src/http1/client/outgoing-request.ts'
 import { hasOpenssl, makeAuthority, type TestCertificate } from '../../identity/mtls/test-certificates.ts'
 import { eventually } from '../../support/eventually.ts'
+import { sharedFolder } from '../../support/temporary-folder.ts'
 
 /**
  * An upstream in a thread, so that it can respond while the thread of the client is blocked. It counts connections and
@@ -45,16 +43,14 @@ const upstreamProgram = `
 `
 
 describe.skipIf(!hasOpenssl())('reuse of TLS connections (skipped without openssl)', () => {
-  let folder = ''
+  const folder = sharedFolder()
   let ca = ''
   let certificate: TestCertificate
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'reuse-'))
     const authority = await makeAuthority(folder, 'own')
     ca = authority.cert
     certificate = await authority.issue('upstream', 'IP:127.0.0.1')
   })
-  afterAll(() => rm(folder, { recursive: true, force: true }))
 
   async function startUpstream() {
     const counts = new Int32Array(new SharedArrayBuffer(8))

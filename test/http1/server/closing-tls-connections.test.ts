@@ -1,22 +1,19 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { connect, type TLSSocket } from 'node:tls'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { ListenerOptions } from '../../../src/listener/listener.ts'
 import { hasOpenssl, makeAuthority } from '../../identity/mtls/test-certificates.ts'
 import { respondText, bodyOf, runServer } from './running-server.ts'
 import { eventually } from '../../support/eventually.ts'
+import { sharedFolder } from '../../support/temporary-folder.ts'
 
 const post = 'POST / HTTP/1.1\r\nhost: g\r\ncontent-length: 3\r\n\r\n'
 
 describe.skipIf(!hasOpenssl())('ends of TLS connections (skipped without openssl)', () => {
-  let folder = ''
+  const folder = sharedFolder()
   let tls: ListenerOptions['tls']
   let ca = ''
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'ends-under-tls-'))
     const authority = await makeAuthority(folder, 'own')
     const { cert, key } = await authority.issue('gateway', 'IP:127.0.0.1')
     tls = {
@@ -25,7 +22,6 @@ describe.skipIf(!hasOpenssl())('ends of TLS connections (skipped without openssl
     }
     ca = authority.cert
   })
-  afterAll(() => rm(folder, { recursive: true, force: true }))
 
   function runEcho() {
     return runServer(

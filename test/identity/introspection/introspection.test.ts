@@ -167,7 +167,6 @@ describe('responses', () => {
     ['that begins later', 'token_not_yet_valid', active({ nbf: seconds() + 3600 })],
     ['whose end is text', 'malformed_token', active({ exp: '9999999999' })],
     ['without a subject', 'invalid_subject', active({ sub: undefined })],
-    ['with a broken subject', 'invalid_subject', active({ sub: 'a\nb' })],
     ['with groups that are none', 'invalid_groups', active({ groups: [7] })],
   ])('%s: refused, and cached for a while', async (_name, expected, response) => {
     const { authenticator, server, advance } = await answering(says(response), { groupsClaim: 'groups' })
@@ -182,7 +181,6 @@ describe('responses', () => {
   it.each<[ClaimPath, object]>([
     ['scope', { scope: 'openid eng' }],
     ['app.example.roles', { 'app.example': { roles: ['openid', 'eng'] } }],
-    [['app.example', 'roles'], { 'app.example': { roles: ['openid', 'eng'] } }],
   ])('groups come from %j', async (groupsClaim, claims) => {
     const { authenticator } = await answering(says(active(claims)), { groupsClaim })
     const { groups } = await authenticateBearer(authenticator, 'opaque')
@@ -191,10 +189,8 @@ describe('responses', () => {
 
   it.each<[string, RequestListener]>([
     ['an error', (_request, response) => response.writeHead(500).end('{"active":true}')],
-    ['no JSON', (_request, response) => response.end('<html>')],
     ['no verdict', says({ sub: 'alice' })],
     ['a verdict that is text', says(active({ active: 'true' }))],
-    ['a redirect', (_request, response) => response.writeHead(302, { location: '/' }).end()],
     ['too much', (_request, response) => response.end(' '.repeat(600_000))],
   ])('%s: 503, and not cached', async (_name, response) => {
     const { authenticator, server } = await answering(response)

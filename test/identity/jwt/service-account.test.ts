@@ -1,9 +1,8 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, onTestFinished, it } from 'vitest'
 import { kubernetesSchema } from '../../../src/config/identity-settings.ts'
 import type { ClusterAccess } from '../../../src/kubernetes/kubernetes-client.ts'
 import { authenticateBearer, openAuthenticator, captureReason } from '../test-authenticator.ts'
@@ -15,6 +14,7 @@ import {
 } from '../mtls/test-certificates.ts'
 import { claimsWith, makeIssuerKey, signed } from './forged-tokens.ts'
 import { eventually } from '../../support/eventually.ts'
+import { sharedFolder } from '../../support/temporary-folder.ts'
 
 const clusterIssuer = 'https://kubernetes.default.svc.cluster.local'
 const key = makeIssuerKey('RS256', 'S1x0mHKZ0ZzJqv9cCt7m1y0QFZ2n8l1Ck3Z7aQ1xY0s')
@@ -43,7 +43,7 @@ function projectedToken(changes: Record<string, unknown> = {}): string {
 }
 
 describe.skipIf(!hasOpenssl())('service accounts of a cluster (skipped without openssl)', () => {
-  let folder = ''
+  const folder = sharedFolder()
   let authority: TestAuthority
   let certificate: TestCertificate
   const kubernetes = kubernetesSchema.parse({ name: 'cluster', audience: 'catalog' })
@@ -52,11 +52,9 @@ describe.skipIf(!hasOpenssl())('service accounts of a cluster (skipped without o
   let issuerOfDiscovery = clusterIssuer
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'cluster-'))
     authority = await makeAuthority(folder, 'cluster')
     certificate = await authority.issue('apiserver', 'IP:127.0.0.1', { usage: 'serverAuth' })
   })
-  afterAll(() => rm(folder, { recursive: true, force: true }))
 
   /** Like a real API server: TLS with its own authority, no access without a token, and keys of their own type alone. */
   beforeEach(async () => {

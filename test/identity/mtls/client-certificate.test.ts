@@ -1,11 +1,10 @@
 import { X509Certificate } from 'node:crypto'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { Agent, createServer, request as sendRequest } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TlsOptions } from 'node:tls'
-import { afterAll, beforeAll, describe, expect, onTestFinished, it } from 'vitest'
+import { beforeAll, describe, expect, onTestFinished, it } from 'vitest'
 import { createAuthenticator, type AuthenticatorOptions } from '../../../src/identity/authenticate.ts'
 import { AuthenticationError } from '../../../src/identity/authentication-error.ts'
 import {
@@ -16,6 +15,7 @@ import {
   type TestCertificate,
 } from './test-certificates.ts'
 import { makeIssuerKey, claimsWith, signed } from '../jwt/forged-tokens.ts'
+import { sharedFolder } from '../../support/temporary-folder.ts'
 
 const spiffe = 'spiffe://cluster.example/ns/etl/sa/loader'
 const mesh = { name: 'mesh' }
@@ -29,18 +29,16 @@ function boundTo({ cert }: TestCertificate): Record<string, unknown> {
 }
 
 describe.skipIf(!hasOpenssl())('client certificates (skipped without openssl)', () => {
-  let folder = ''
+  const folder = sharedFolder()
   let own: TestAuthority
   let server: TestCertificate
   let good: TestCertificate
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'certificates-'))
     own = await makeAuthority(folder, 'own')
     server = await own.issue('server', 'IP:127.0.0.1', { usage: 'serverAuth' })
     good = await own.issue('good', `URI:${spiffe}`, { usage: 'clientAuth' })
   })
-  afterAll(() => rm(folder, { recursive: true, force: true }))
 
   /** Starts a TLS server that responds with the principal or the reason of the refusal. */
   async function listen(options: AuthenticatorOptions, tls: TlsOptions = {}): Promise<number> {

@@ -1,14 +1,11 @@
 import { X509Certificate } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { createAuthenticator } from '../../../src/identity/authenticate.ts'
 import { hasOpenssl, makeAuthority } from './test-certificates.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 it.skipIf(!hasOpenssl())('a forwarded certificate is a credential only while it is valid', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'certificates-'))
-  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const folder = await temporaryFolder()
   const authority = await makeAuthority(folder, 'own')
   const { cert } = await authority.issue('good', 'URI:spiffe://a/b')
   const forwardedCertificate = new X509Certificate(cert)

@@ -1,25 +1,23 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { hasOpenssl, makeAuthority, type TestAuthority } from '../../identity/mtls/test-certificates.ts'
 import { startConnectProxy } from '../../support/connect-proxy.ts'
 import { unresolvableHost } from '../../support/unresolvable-host.ts'
 import { exchange, openSocket, startEchoServer } from './opened-socket.ts'
+import { sharedFolder } from '../../support/temporary-folder.ts'
 
 const target = { isSecure: true, host: 'catalog.example', port: 443 }
 
 describe.skipIf(!hasOpenssl())('connections through a proxy (skipped without openssl)', () => {
-  let folder = ''
+  const folder = sharedFolder()
   let authority: TestAuthority
   let served: { cert: string; key: string }
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'tunnels-'))
     authority = await makeAuthority(folder, 'company')
     served = await authority.issue('catalog', 'DNS:catalog.example')
   })
-  afterAll(() => rm(folder, { recursive: true, force: true }))
 
   it('carry TLS to a host whose name only the proxy knows', async () => {
     const hosts = { 'catalog.example:443': await startEchoServer(served) }

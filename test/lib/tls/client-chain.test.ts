@@ -1,17 +1,16 @@
 import { X509Certificate } from 'node:crypto'
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { isCompleteChain } from '../../../src/lib/tls/certificates.ts'
 import { hasOpenssl, makeAuthority } from '../../identity/mtls/test-certificates.ts'
+import { sharedFolder } from '../../support/temporary-folder.ts'
 
 describe.skipIf(!hasOpenssl())('a chain of certificates (skipped without openssl)', () => {
-  let folder = ''
+  const folder = sharedFolder()
   const certificates = new Map<string, X509Certificate>()
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'chain-'))
     await mkdir(join(folder, 'forged'))
     const root = await makeAuthority(folder, 'root')
     const between = await makeAuthority(folder, 'between', { issuer: root })
@@ -23,7 +22,6 @@ describe.skipIf(!hasOpenssl())('a chain of certificates (skipped without openssl
     }
     for (const [name, { cert }] of Object.entries(all)) certificates.set(name, new X509Certificate(cert))
   })
-  afterAll(() => rm(folder, { recursive: true, force: true }))
 
   it.each([
     [['leaf', 'between', 'root'], true],
