@@ -13,7 +13,7 @@ import type { PolicySet, RequestFacts } from '../../policy/index.ts'
 import type { RequestSpans } from '../../observability/index.ts'
 import type { DownstreamResponse } from '../downstream.ts'
 import { gatewayHeaders } from '../error-response.ts'
-import type { UpstreamResponse } from '../upstream/upstream-attempt.ts'
+import type { UpstreamCallOptions, UpstreamResponse } from '../upstream/upstream-attempt.ts'
 import { createIncompleteHeader, createUnavailableError, type ListingObserver } from './incomplete-listing.ts'
 import { isListingPosition, readListingPage, type ListingPosition } from './listing-page.ts'
 import { createListingSources, getListedMember } from './listing-sources.ts'
@@ -31,6 +31,7 @@ interface PermittedListing extends Authenticated {
   readonly parameters: RouteMatch['parameters']
   readonly runInSlices: RunInSlices
   readonly reserveMemory: (bytes: number) => void
+  readonly checkDecision: NonNullable<UpstreamCallOptions['checkDecision']>
 }
 
 interface ListingOptions {
@@ -73,6 +74,7 @@ export async function createListingResponse(
     },
     (upstream, target) =>
       readUpstreamJson(upstream, target, createRequestHeaders(upstream, request), {
+        checkDecision: request.checkDecision,
         holder: getPrincipalKey(principal),
         response,
         spans,

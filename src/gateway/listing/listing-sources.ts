@@ -7,6 +7,7 @@ import {
   refusal,
   type RouteMatch,
 } from '../../catalog-api/index.ts'
+import { AuthenticationError } from '../../identity/index.ts'
 import { isListOfStrings } from '../../lib/index.ts'
 import { compareIdentifiers, type ListingSource, type SourcePage } from './listing-page.ts'
 import type { Upstream } from '../upstream/upstream.ts'
@@ -125,6 +126,8 @@ function emptyIfNamespaceMissing(error: unknown): SourcePage {
  */
 function findReasonToContinue(error: unknown): CatalogError | undefined {
   if (!(error instanceof CatalogError)) return undefined
+  const isOfCaller = error instanceof AuthenticationError || error.reason === 'permissions_changed'
+  if (isOfCaller) return undefined
   if (error.status >= 500) return error
   if (error.kind !== 'Unsupported' && error.status !== 404) return undefined
   const message = 'ListAllTables is not supported; list the namespaces and the tables of each'

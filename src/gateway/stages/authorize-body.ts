@@ -104,9 +104,10 @@ async function authorizeAgain(
   return again
 }
 
-/** Whether requests that are both allowed are sent alike, and their responses edited alike. */
+/** Whether requests that are both allowed are sent alike, and their responses edited alike. Policies filter listings. */
 function isTreatedAlike(one: Permitted, other: Permitted): boolean {
   return (
+    (one.route.operation.lists === undefined || one.headPermit.policies === other.headPermit.policies) &&
     one.permit.withholdsCredentials === other.permit.withholdsCredentials &&
     one.permit.withholdsDescription === other.permit.withholdsDescription &&
     isSameRestriction(one.headPermit.restriction, other.headPermit.restriction)

@@ -152,19 +152,17 @@ export async function readUpstreamJson(
   upstream: Upstream,
   target: RouteMatch,
   headers: readonly string[],
-  { holder, response, spans }: Pick<UpstreamCallOptions, 'holder' | 'response' | 'spans'>,
+  caller: Pick<UpstreamCallOptions, 'checkDecision' | 'holder' | 'response' | 'spans'>,
 ): Promise<Readonly<Record<string, unknown>>> {
   const { method } = target.operation
   const request = { method, path: buildUpstreamTarget(upstream, target), headers, body: null }
   const options = {
-    response,
+    ...caller,
     addedHeaders: [],
     responseHeaders: [],
-    spans,
     abortsWithClient: true,
     buffersResponse: true,
     pool: 'listing',
-    holder,
   } as const
   const upstreamResponse = await callUpstream(upstream, request, options, true).catch((error: unknown) => {
     throw toDownstreamError(error)
