@@ -1,23 +1,13 @@
 import { expect, it } from 'vitest'
+import { policyOf, ruleFor } from '../../attacks/support/policy-templates.ts'
 import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { expectError } from '../support/expect-error.ts'
 import { useSharedGateway } from '../support/running-gateway.ts'
 import { arrowUpload } from '../../support/arrow-upload.ts'
 
 const policies = [
-  {
-    name: 'public',
-    namespace: ['public'],
-    rules: [
-      {
-        id: 'reads',
-        effect: 'allow' as const,
-        subjects: { anonymous: true as const },
-        operations: ['read', 'InsertIntoTable'],
-      },
-    ],
-  },
-  { name: 'told', namespace: ['told'], onDeny: 403 as const, rules: [] },
+  policyOf(['public'], [ruleFor([], ['read', 'InsertIntoTable'], { subjects: { anonymous: true } })]),
+  policyOf(['told'], []),
 ]
 const closed = useSharedGateway({ policies })
 const open = useSharedGateway({

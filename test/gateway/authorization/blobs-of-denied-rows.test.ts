@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { policyOf, ruleFor } from '../../attacks/support/policy-templates.ts'
 import { operationNames } from '../../../src/catalog-api/operations.ts'
 import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { expectError } from '../support/expect-error.ts'
@@ -10,27 +11,13 @@ const fetch = '/v1/table/lake$t/fetch_blobs'
 const blobReads = ['FetchTableBlobs', 'GetTableBlob'] as const
 const rows = { column: 'image', row_ids: [7] }
 
-const allow = (user: string, operations: readonly string[]) => ({
-  id: user,
-  effect: 'allow' as const,
-  subjects: { users: [user] },
-  operations,
-})
 const but = (...names: readonly string[]) => operationNames.filter((name) => !names.includes(name))
 
 const shared = useSharedGateway({
   users: ['rows', 'no-rows'],
   policies: [
-    {
-      name: 'lake',
-      namespace: ['lake'],
-      onDeny: 403,
-      rules: [
-        // Everything else.
-        allow('rows', but(...blobReads)),
-        allow('no-rows', but('QueryTable')),
-      ],
-    },
+    // Everything else.
+    policyOf(['lake'], [ruleFor(['rows'], but(...blobReads)), ruleFor(['no-rows'], but('QueryTable'))]),
   ],
 })
 
@@ -63,7 +50,7 @@ it('HEAD, which tells the size and the entity tag, is denied like GET', async ()
 
 it('the audit of reads holds which values of which dataset', async () => {
   const { gateway } = await startGatewayAndUpstream({
-    policies: [{ name: 'all', namespace: [], rules: [allow('dev', ['all', 'ReferenceData'])] }],
+    policies: [policyOf([], [ruleFor(['dev'], ['all', 'ReferenceData'])])],
     adjust: (settings) => ({
       ...settings,
       audit: { ...settings.audit, reads: true },

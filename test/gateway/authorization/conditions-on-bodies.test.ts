@@ -1,25 +1,13 @@
 import { Readable } from 'node:stream'
 import { expect, it } from 'vitest'
+import { policyOf, ruleFor } from '../../attacks/support/policy-templates.ts'
 import { expectError } from '../support/expect-error.ts'
 import { useSharedGateway } from '../support/running-gateway.ts'
 
 const shared = useSharedGateway({
   users: ['ci'],
   policies: [
-    {
-      name: 'lake',
-      namespace: ['lake'],
-      onDeny: 403,
-      rules: [
-        {
-          id: 'ci-on-branches',
-          effect: 'allow',
-          subjects: { users: ['ci'] },
-          operations: ['write', 'DescribeTable'],
-          when: 'branch.like("ci/*")',
-        },
-      ],
-    },
+    policyOf(['lake'], [ruleFor(['ci'], ['write', 'DescribeTable'], { when: 'branch.like("ci/*")' })]),
   ],
 })
 

@@ -1,43 +1,28 @@
 import { expect, it } from 'vitest'
+import { policyOf, ruleFor } from '../../attacks/support/policy-templates.ts'
 import { arrowUpload } from '../../support/arrow-upload.ts'
 import { allowEverything } from '../support/open-gateway.ts'
 import { respondWith } from '../support/recording-upstream.ts'
 import { useSharedGateway } from '../support/running-gateway.ts'
 
 // A principal that may write an object but not read it must not read it in the responses to its writes.
-const writers = { users: ['writer'] }
 const shared = useSharedGateway({
   users: ['writer', 'reader', 'creator'],
   policies: [
     allowEverything,
-    {
-      name: 'lake',
-      namespace: ['lake'],
-      onDeny: 403,
-      rules: [
-        {
-          id: 'writes',
-          effect: 'allow',
-          subjects: { users: ['writer', 'reader'] },
-          operations: ['create', 'write', 'admin', 'drop', 'commit', 'credentials', 'QueryTable'],
-        },
-        {
-          id: 'reads-branches-of-ci',
-          effect: 'allow',
-          subjects: { users: ['reader'] },
-          operations: ['DescribeNamespace', 'DescribeTable'],
-          when: 'branch != "main"',
-        },
-        {
-          id: 'reads-transactions',
-          effect: 'allow',
-          subjects: { users: ['reader'] },
-          operations: ['DescribeTransaction'],
-        },
-        { id: 'creates', effect: 'allow', subjects: { users: ['creator'] }, operations: ['CreateTable'] },
-        { id: 'no-describe', effect: 'deny', subjects: writers, operations: ['browse'] },
+    policyOf(
+      ['lake'],
+      [
+        ruleFor(
+          ['writer', 'reader'],
+          ['create', 'write', 'admin', 'drop', 'commit', 'credentials', 'QueryTable'],
+        ),
+        ruleFor(['reader'], ['DescribeNamespace', 'DescribeTable'], { when: 'branch != "main"' }),
+        ruleFor(['reader'], ['DescribeTransaction']),
+        ruleFor(['creator'], ['CreateTable']),
+        ruleFor(['writer'], ['browse'], { effect: 'deny' }),
       ],
-    },
+    ),
   ],
 })
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
+import { policyOf, ruleFor } from '../../attacks/support/policy-templates.ts'
 import { getOperation, operationNames } from '../../../src/catalog-api/operations.ts'
 import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
-import type { WrittenPolicy } from '../../policy/policy-builder.ts'
 import { sampleRequests } from '../../conformance/sample-requests.ts'
 import { expectError } from '../support/expect-error.ts'
 import { useSharedGateway } from '../support/running-gateway.ts'
@@ -10,25 +10,18 @@ const grants = operationNames.map(getOperation).filter(({ path }) => path.starts
 const changes = grants.filter(({ effect }) => effect === 'change')
 
 /** `root` may do everything that a group holds, and `ann` may change grants in addition. */
-const policies: readonly WrittenPolicy[] = [
-  {
-    name: 'all',
-    namespace: [],
-    onDeny: 403,
-    rules: [{ id: 'all', effect: 'allow', subjects: { users: ['root', 'ann'] }, operations: ['all'] }],
-  },
-  {
-    name: 'grants',
-    namespace: [],
-    rules: [
-      {
-        id: 'changes',
-        effect: 'allow',
-        subjects: { users: ['ann'] },
-        operations: changes.map(({ name }) => name),
-      },
+const policies = [
+  policyOf([], [ruleFor(['root', 'ann'])]),
+  policyOf(
+    [],
+    [
+      ruleFor(
+        ['ann'],
+        changes.map(({ name }) => name),
+      ),
     ],
-  },
+    { name: 'grants' },
+  ),
 ]
 const shared = useSharedGateway({ users: ['root', 'ann'], policies })
 

@@ -1,25 +1,17 @@
 import { expect, it } from 'vitest'
-import { allowEverything } from '../support/open-gateway.ts'
+import { policyOf, ruleFor } from '../../attacks/support/policy-templates.ts'
 import { useSharedGateway } from '../support/running-gateway.ts'
 
 const shared = useSharedGateway({
   users: ['ann'],
   policies: [
-    allowEverything,
-    {
-      name: 'open',
-      namespace: ['open'],
-      rules: [
-        { id: 'reads', effect: 'allow', subjects: { users: ['ann'] }, operations: ['read'] },
-        {
-          id: 'not-from-tests',
-          effect: 'deny',
-          subjects: { users: ['ann'] },
-          operations: ['query'],
-          when: 'context["env"] == "test"',
-        },
+    policyOf(
+      ['open'],
+      [
+        ruleFor(['ann'], ['read']),
+        ruleFor(['ann'], ['query'], { effect: 'deny', when: 'context["env"] == "test"' }),
       ],
-    },
+    ),
   ],
 })
 

@@ -1,17 +1,11 @@
 import { expect, it } from 'vitest'
+import { policyOf, ruleFor } from '../../attacks/support/policy-templates.ts'
 import { allowEverything } from '../support/open-gateway.ts'
 import { startGatewayAndUpstream } from '../support/running-gateway.ts'
 
-const noDrops = {
-  name: 'no-drops',
-  namespace: [],
-  rules: [{ id: 'no', effect: 'deny', subjects: { any: true }, operations: ['drop'] }],
-} as const
-const forAll = {
-  name: 'for-all',
-  namespace: [],
-  rules: [{ id: 'read', effect: 'allow', subjects: { any: true }, operations: ['read'] }],
-} as const
+const any = { subjects: { any: true } } as const
+const noDrops = policyOf([], [ruleFor([], ['drop'], { effect: 'deny', ...any })], { name: 'no-drops' })
+const forAll = policyOf([], [ruleFor([], ['read'], any)], { name: 'for-all' })
 
 async function differences(
   adminUrl: string,

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { policyOf, ruleFor } from '../../attacks/support/policy-templates.ts'
 import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { expectError } from '../support/expect-error.ts'
 import { allowEverything } from '../support/open-gateway.ts'
@@ -7,15 +8,7 @@ import { useSharedGateway } from '../support/running-gateway.ts'
 // Empty values that count as absent are removed; everything else arrives byte for byte.
 const shared = useSharedGateway({
   users: ['stays'],
-  policies: [
-    allowEverything,
-    {
-      name: 'stays',
-      namespace: ['lake'],
-      onDeny: 403,
-      rules: [{ id: 'all', effect: 'allow', subjects: { users: ['stays'] }, operations: ['all'] }],
-    },
-  ],
+  policies: [allowEverything, policyOf(['lake'], [ruleFor(['stays'])])],
 })
 
 const table = '/v1/table/lake$t'

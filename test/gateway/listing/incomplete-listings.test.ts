@@ -1,4 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest'
+import { policyOf, ruleFor } from '../../attacks/support/policy-templates.ts'
 import type { ErrorName } from '../../../src/catalog-api/catalog-error.ts'
 import { upstreamSchema } from '../../../src/config/upstream/upstream-settings.ts'
 import { expectError } from '../support/expect-error.ts'
@@ -43,14 +44,7 @@ async function threeCatalogs(): Promise<Listed> {
   for (const name of names) serve(name)
   const gateway = await openGateway('http://127.0.0.1:9', {
     users: ['ann'],
-    policies: [
-      allowEverything,
-      {
-        name: 'ann',
-        namespace: ['raw'],
-        rules: [{ id: 'reads', effect: 'allow', subjects: { users: ['ann'] }, operations: ['read'] }],
-      },
-    ],
+    policies: [allowEverything, policyOf(['raw'], [ruleFor(['ann'], ['read'])])],
     adjust: (settings) => ({
       ...settings,
       upstreams: names.map((name) => ({

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { policyOf, ruleFor } from '../../attacks/support/policy-templates.ts'
 import { upstreamSchema } from '../../../src/config/upstream/upstream-settings.ts'
 import { expectError } from '../support/expect-error.ts'
 import { serveListings, type ListedCatalog } from '../support/listing-upstream.ts'
@@ -39,16 +40,8 @@ beforeAll(async () => {
     users: ['ann', 'bob'],
     policies: [
       allowEverything,
-      {
-        name: 'ann',
-        namespace: ['prod', 'lake', 'raw'],
-        rules: [{ id: 'reads', effect: 'allow', subjects: { users: ['ann'] }, operations: ['read'] }],
-      },
-      {
-        name: 'bob',
-        namespace: ['archive'],
-        rules: [{ id: 'reads', effect: 'allow', subjects: { users: ['bob'] }, operations: ['read'] }],
-      },
+      policyOf(['prod', 'lake', 'raw'], [ruleFor(['ann'], ['read'])]),
+      policyOf(['archive'], [ruleFor(['bob'], ['read'])]),
     ],
     adjust: (settings) => ({
       ...settings,

@@ -1,4 +1,5 @@
 import { beforeEach, expect, it } from 'vitest'
+import { policyOf, ruleFor } from '../../attacks/support/policy-templates.ts'
 import { serveListings } from '../support/listing-upstream.ts'
 import { allowEverything } from '../support/open-gateway.ts'
 import { useSharedGateway } from '../support/running-gateway.ts'
@@ -6,22 +7,7 @@ import { useSharedGateway } from '../support/running-gateway.ts'
 /** `ann` may see the tables whose names begin with `s`. */
 const shared = useSharedGateway({
   users: ['ann'],
-  policies: [
-    allowEverything,
-    {
-      name: 'ann',
-      namespace: [],
-      rules: [
-        {
-          id: 'sees',
-          effect: 'allow',
-          subjects: { users: ['ann'] },
-          operations: ['DescribeTable'],
-          tables: ['s*'],
-        },
-      ],
-    },
-  ],
+  policies: [allowEverything, policyOf([], [ruleFor(['ann'], ['DescribeTable'], { tables: ['s*'] })])],
 })
 const lancedb = { 'x-lancedb-database': 'any' }
 

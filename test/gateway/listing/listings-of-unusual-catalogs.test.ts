@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { policyOf, ruleFor } from '../../attacks/support/policy-templates.ts'
 import { expectError } from '../support/expect-error.ts'
 import { serveListings } from '../support/listing-upstream.ts'
 import { allowEverything } from '../support/open-gateway.ts'
@@ -13,20 +14,7 @@ const shared = useSharedGateway({
   users: ['ann'],
   policies: [
     allowEverything,
-    {
-      name: 'ann',
-      namespace: [],
-      rules: [
-        { id: 'lists', effect: 'allow', subjects: { users: ['ann'] }, operations: ['ListTables'] },
-        {
-          id: 'sees',
-          effect: 'allow',
-          subjects: { users: ['ann'] },
-          operations: ['DescribeTable'],
-          tables: ['s*'],
-        },
-      ],
-    },
+    policyOf([], [ruleFor(['ann'], ['ListTables']), ruleFor(['ann'], ['DescribeTable'], { tables: ['s*'] })]),
   ],
 })
 const target = '/v1/namespace/$/table/list'

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { policyOf, ruleFor } from '../../attacks/support/policy-templates.ts'
 import { serveListings } from '../support/listing-upstream.ts'
 import { listNames, readPages } from '../support/read-pages.ts'
 import { useSharedGateway } from '../support/running-gateway.ts'
@@ -7,24 +8,8 @@ import { useSharedGateway } from '../support/running-gateway.ts'
 const shared = useSharedGateway({
   users: ['ann'],
   policies: [
-    {
-      name: 'open',
-      namespace: ['open'],
-      rules: [{ id: 'sees', effect: 'allow', subjects: { users: ['ann'] }, operations: ['browse'] }],
-    },
-    {
-      name: 'closed',
-      namespace: ['closed'],
-      rules: [
-        {
-          id: 'sees-some',
-          effect: 'allow',
-          subjects: { users: ['ann'] },
-          operations: ['browse'],
-          tables: ['public*'],
-        },
-      ],
-    },
+    policyOf(['open'], [ruleFor(['ann'], ['browse'])]),
+    policyOf(['closed'], [ruleFor(['ann'], ['browse'], { tables: ['public*'] })]),
   ],
 })
 const views = { open: ['a', 'b', 'c'], closed: ['hidden', 'public1', 'public2', 'secret'] }

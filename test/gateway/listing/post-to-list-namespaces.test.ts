@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { policyOf, ruleFor } from '../../attacks/support/policy-templates.ts'
 import { expectError } from '../support/expect-error.ts'
 import { serveListings } from '../support/listing-upstream.ts'
 import { allowEverything } from '../support/open-gateway.ts'
@@ -11,23 +12,8 @@ const shared = useSharedGateway({
   users: ['ann'],
   policies: [
     allowEverything,
-    {
-      name: 'ann',
-      namespace: [],
-      rules: [{ id: 'lists', effect: 'allow', subjects: { users: ['ann'] }, operations: ['ListNamespaces'] }],
-    },
-    ...['s1', 's2', 's3'].map((name) => ({
-      name,
-      namespace: [name],
-      rules: [
-        {
-          id: 'sees',
-          effect: 'allow' as const,
-          subjects: { users: ['ann'] },
-          operations: ['DescribeNamespace'],
-        },
-      ],
-    })),
+    policyOf([], [ruleFor(['ann'], ['ListNamespaces'])]),
+    ...['s1', 's2', 's3'].map((name) => policyOf([name], [ruleFor(['ann'], ['DescribeNamespace'])])),
   ],
 })
 const target = '/v1/namespace/$/list'

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { policyOf, ruleFor } from '../../attacks/support/policy-templates.ts'
 import { getOperation, operationNames } from '../../../src/catalog-api/operations.ts'
 import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { expectError } from '../support/expect-error.ts'
@@ -9,18 +10,16 @@ import { startGatewayAndUpstream, useSharedGateway } from '../support/running-ga
 
 // LanceDB 0.41 renamed operations, and members of their responses: an upstream has to see which name the client used.
 const operations = operationNames.map(getOperation).filter(({ aliases }) => aliases.length > 0)
-const withoutRealtime = {
-  name: 'frozen',
-  namespace: [],
-  rules: [
-    {
-      id: 'no-rte',
-      effect: 'deny' as const,
-      subjects: { users: ['ann'] },
-      operations: operations.map(({ name }) => name),
-    },
+const withoutRealtime = policyOf(
+  [],
+  [
+    ruleFor(
+      ['ann'],
+      operations.map(({ name }) => name),
+      { effect: 'deny' },
+    ),
   ],
-}
+)
 const shared = useSharedGateway({ users: ['ann'], policies: [allowEverything, withoutRealtime] })
 
 const place = (path: string): string => path.replace('{id}', 'sales$orders')

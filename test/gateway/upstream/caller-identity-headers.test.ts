@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createLocalJWKSet, jwtVerify, type JSONWebKeySet, type JWTPayload } from 'jose'
 import { expect, it } from 'vitest'
+import { policyOf, ruleFor } from '../../attacks/support/policy-templates.ts'
 import { claimsWith, makeIssuerKey, signed } from '../../identity/jwt/forged-tokens.ts'
 import type { GatewaySetup } from '../support/open-gateway.ts'
 import { getHeaderValues, type ReceivedRequest } from '../support/recording-upstream.ts'
@@ -12,20 +13,7 @@ const describeOrders = '/v1/table/prod$orders/describe'
 const signer = makeIssuerKey('ES256', 'one')
 const token = (): string => `Bearer ${signed(signer, claimsWith({ groups: ['eu'] }))}`
 
-const policies = [
-  {
-    name: 'everything',
-    namespace: [],
-    rules: [
-      {
-        id: 'all',
-        effect: 'allow' as const,
-        subjects: { users: ['dev', 'corp:alice'] },
-        operations: ['all'],
-      },
-    ],
-  },
-]
+const policies = [policyOf([], [ruleFor(['dev', 'corp:alice'])])]
 
 interface Reported {
   readonly identity: 'none' | 'original' | 'assertion'

@@ -1,4 +1,5 @@
 import { beforeEach, expect, it } from 'vitest'
+import { policyOf, ruleFor } from '../../attacks/support/policy-templates.ts'
 import { expectError } from '../support/expect-error.ts'
 import { respondWith } from '../support/recording-upstream.ts'
 import { useSharedGateway } from '../support/running-gateway.ts'
@@ -7,21 +8,7 @@ import { useSharedGateway } from '../support/running-gateway.ts'
 const shared = useSharedGateway({
   users: ['dev', 'blind'],
   policies: [
-    {
-      name: 'lake',
-      namespace: ['lake'],
-      onDeny: 403,
-      rules: [
-        { id: 'dev', effect: 'allow', subjects: { users: ['dev'] }, operations: ['all'] },
-        {
-          id: 'not-the-branch',
-          effect: 'allow',
-          subjects: { users: ['blind'] },
-          operations: ['all'],
-          when: 'branch == "main"',
-        },
-      ],
-    },
+    policyOf(['lake'], [ruleFor(['dev']), ruleFor(['blind'], ['all'], { when: 'branch == "main"' })]),
   ],
 })
 beforeEach(() => shared.upstream.requests.splice(0))

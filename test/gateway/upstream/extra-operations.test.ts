@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { policyOf, ruleFor } from '../../attacks/support/policy-templates.ts'
 import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { expectError } from '../support/expect-error.ts'
 import { withExtraOperations } from '../support/extra-operations.ts'
@@ -7,27 +8,17 @@ import { startGatewayAndUpstream, useSharedGateway } from '../support/running-ga
 import type { WrittenPolicy } from '../../policy/policy-builder.ts'
 import { arrowBytes } from '../../support/arrow-upload.ts'
 
-const everyExtra: WrittenPolicy = {
-  name: 'extra',
-  namespace: [],
-  rules: [
-    {
-      id: 'use',
-      effect: 'allow',
-      subjects: { users: ['dev'] },
-      operations: ['PrewarmTable', 'MirrorTable', 'CompactTable', 'WritePart', 'GetFileCache'],
-    },
-  ],
-}
+const everyExtra = policyOf(
+  [],
+  [ruleFor(['dev'], ['PrewarmTable', 'MirrorTable', 'CompactTable', 'WritePart', 'GetFileCache'])],
+  { name: 'extra' },
+)
 
 const setup = { ...withExtraOperations, policies: [allowEverything, everyExtra] }
 const shared = useSharedGateway(setup)
 
-const allow = (user: string, ...operations: readonly string[]): WrittenPolicy => ({
-  name: user,
-  namespace: [],
-  rules: [{ id: 'allow', effect: 'allow', subjects: { users: [user] }, operations }],
-})
+const allow = (user: string, ...operations: readonly string[]): WrittenPolicy =>
+  policyOf([], [ruleFor([user], operations)], { name: user })
 
 const deny = (namespace: string, operations: readonly string[], when?: string): WrittenPolicy => ({
   name: namespace,
@@ -77,7 +68,7 @@ describe('rules decide on extra operations', () => {
     const says = 'you are not allowed CompactTable on ["sales","orders"]'
     const compact = '/v1/table/sales$orders/compact'
     expectError(await decided.gateway.post(compact), { kind: 'PermissionDenied', says })
-    const policies = [allow('named', 'PrewarmTable')]
+    const policies = [{ ...allow('named', 'PrewarmTable'), onDeny: 404 } as const]
     const { gateway } = await startGatewayAndUpstream({ ...withExtraOperations, users: ['named'], policies })
     expectError(await gateway.post(compact, { as: 'named' }), { kind: 'NamespaceNotFound', says: 'sales' })
   })
@@ -133,7 +124,7 @@ describe('an extra operation', () => {
         operation: 'CompactTable',
         id: ['sales', 'orders'],
         effect: 'change',
-        rule: { policy: 'extra', rule: 'use' },
+        rule: { policy: 'extra', rule: 'rule-0' },
         tables: [{ id: ['sales', 'orders'] }],
         details: { target_rows: '5' },
       },

@@ -1,4 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest'
+import { policyOf, ruleFor } from '../../attacks/support/policy-templates.ts'
 import { expectError } from '../support/expect-error.ts'
 import { gravitinoPath, serveAsGravitino } from '../support/gravitino-upstream.ts'
 import { allowEverything } from '../support/open-gateway.ts'
@@ -16,19 +17,14 @@ async function startGateway() {
   onTestFinished(() => upstream.close())
   upstream.answering = serveAsGravitino(tables)
   const url = upstream.url + gravitinoPath
-  const sees = {
-    id: 'sees',
-    effect: 'allow',
-    subjects: { users: ['ann'] },
-    operations: ['DescribeTable'],
-    tables: ['shown*'],
-  } as const
-  const lists = { id: 'lists', effect: 'allow', subjects: sees.subjects, operations: ['ListTables'] } as const
   const gateway = await startGatewayBefore(url, {
     users: ['ann'],
     policies: [
       allowEverything,
-      { name: 'ann', namespace: ['lake', 'sales'], onDeny: 403, rules: [lists, sees] },
+      policyOf(
+        ['lake', 'sales'],
+        [ruleFor(['ann'], ['ListTables']), ruleFor(['ann'], ['DescribeTable'], { tables: ['shown*'] })],
+      ),
     ],
   })
   return gateway

@@ -1,5 +1,6 @@
 import { connect, connectNamespace } from '@lancedb/lancedb'
 import { expect, it, onTestFinished } from 'vitest'
+import { policyOf, ruleFor } from '../../attacks/support/policy-templates.ts'
 import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { runningBackend } from '../../../src/backend/test/support/running-backend.ts'
 import type { GatewaySettings } from '../../../src/config/gateway-settings.ts'
@@ -14,20 +15,9 @@ const rows = [
 
 /** May do everything, except drop `kept` in the namespace `lake`. */
 function policiesFor(user: string, kept: string): NonNullable<GatewaySetup['policies']> {
-  const subjects = { users: [user] }
   return [
-    {
-      name: 'all',
-      namespace: [],
-      onDeny: 403,
-      rules: [{ id: 'all', effect: 'allow', subjects, operations: ['all'] }],
-    },
-    {
-      name: 'kept',
-      namespace: ['lake'],
-      onDeny: 403,
-      rules: [{ id: kept, effect: 'deny', subjects, operations: ['DropTable'], tables: [kept] }],
-    },
+    policyOf([], [ruleFor([user])]),
+    policyOf(['lake'], [ruleFor([user], ['DropTable'], { effect: 'deny', tables: [kept] })]),
   ]
 }
 

@@ -1,6 +1,7 @@
 import { buffer } from 'node:stream/consumers'
 import { brotliCompressSync, gunzipSync, gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
+import { policyOf, ruleFor } from '../../attacks/support/policy-templates.ts'
 import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { arrowUpload } from '../../support/arrow-upload.ts'
 import { expectError, expectUnknownOutcome, type ExpectedError } from '../support/expect-error.ts'
@@ -11,14 +12,7 @@ import { useSharedGateway } from '../support/running-gateway.ts'
 /** `reader` gets no storage credentials, so the gateway reads the responses to it. */
 const shared = useSharedGateway({
   users: ['reader'],
-  policies: [
-    allowEverything,
-    {
-      name: 'readers',
-      namespace: [],
-      rules: [{ id: 'read', effect: 'allow', subjects: { users: ['reader'] }, operations: ['read'] }],
-    },
-  ],
+  policies: [allowEverything, policyOf([], [ruleFor(['reader'], ['read'])])],
 })
 
 const table = { location: 's3://lake/orders', storage_options: { secret: 'x' } }
