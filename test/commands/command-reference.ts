@@ -3,7 +3,7 @@ import { runCommand } from '../support/run-command.ts'
 const heading = `# Commands
 
 What \`--help\` prints, which every command has. \`catalog-gateway\` is the command of the package and of the images; in a checkout of
-this repository, it is \`npx catalog-gateway\` after \`npm run build\`. The exit status is 0 for success, 1 for a negative result, such
+this repository, it is \`node dist/main.js\` after \`npm run build\`. The exit status is 0 for success, 1 for a negative result, such
 as a failed test or a broken log, and 2 for a wrong use. Results go to standard output, all else to standard error.
 `
 

@@ -27,7 +27,7 @@ it('the commands of docs/getting-started.md print what it shows', async () => {
   const run = async (block: string): Promise<string> => {
     const commands = block
       .replace('http://127.0.0.1:2333', url)
-      .replaceAll('npx catalog-gateway', `'${process.execPath}' '${join(projectFolder, 'dist/main.js')}'`)
+      .replaceAll('node dist/main.js', `'${process.execPath}' '${join(projectFolder, 'dist/main.js')}'`)
       .replaceAll(/^curl.*/gm, '$& && echo')
     const script = `set -a; touch variables; . ./variables; ${commands}\nexport -p > variables`
     const options = { cwd: folder, env: { PATH: process.env['PATH'], NO_COLOR: '1' } }

@@ -31,14 +31,14 @@ it('docs/getting-started.md shows valid settings and how to check them', async (
   const run = async (command: string): Promise<string> => {
     expect(firstSteps).toContain(`\n${command}\n`)
     const program = `'${process.execPath}' '${join(projectFolder, 'dist/main.js')}'`
-    const built = command.replace('npx catalog-gateway', program)
+    const built = command.replace('node dist/main.js', program)
     return (await promisify(execFile)('bash', ['-c', built], { cwd: folder })).stdout
   }
   await run('mkdir gateway-policies && cp my-policies/sales.yaml gateway-policies')
   const create =
-    'npx catalog-gateway keys create --store keys.yaml --pepper-file pepper --principal etl --group writers'
+    'node dist/main.js keys create --store keys.yaml --pepper-file pepper --principal etl --group writers'
   expect(await run(create)).toMatch(/^cgk_\w+\n$/)
-  expect(await run('npx catalog-gateway check --config gateway.yaml')).toContain(
+  expect(await run('node dist/main.js check --config gateway.yaml')).toContain(
     'https://catalog.internal:8443',
   )
 })

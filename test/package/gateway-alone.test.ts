@@ -60,7 +60,7 @@ it.each(['backend --config catalog.yaml', 'dev --port 0 --admin-port 0'])(
   async (command) => {
     const { status, messages } = await start(...command.split(' ')).ended
     expect(status).toBe(1)
-    expect(messages).toContain('npm install @catalog-gateway/catalog@0.1.0')
+    expect(messages).toContain('pack it in a checkout of version 0.1.0')
   },
 )
 

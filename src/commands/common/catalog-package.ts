@@ -23,7 +23,7 @@ export async function importCatalog(): Promise<CatalogPackage> {
     const isMissing = hasErrorCode(error, 'ERR_MODULE_NOT_FOUND')
     if (!isMissing || !toError(error).message.includes(`'${catalogPackage}'`)) throw error
     throw new CommandFailure(
-      `the bundled catalog is a package of its own; run: npm install ${catalogPackage}@${version}`,
+      `the bundled catalog is a package of its own; pack it in a checkout of version ${version} (npm pack --workspace src/backend), and install the file`,
     )
   }
 }
