@@ -4,7 +4,7 @@ import { memoize, withoutReserve } from '../../lib/index.ts'
 import { LRUCache } from 'lru-cache'
 import { getIntentKey, getRecordKey } from '../records/hash-chain.ts'
 import { type Effect, permissionGroups } from '../../catalog-api/index.ts'
-import type { AuditedPrincipal, AuditRecord, ObjectId } from '../records/audit-record.ts'
+import type { AuditedObject, AuditedPrincipal, AuditRecord, ObjectId } from '../records/audit-record.ts'
 import { qualifiedRuleName, type RuleReference } from '../../policy/index.ts'
 
 /** A request of a record: changed something, or may have; read; or was refused, by policies or for its credential. */
@@ -18,7 +18,7 @@ const recordsOfKind = {
 
 /** Criteria for records; an absent criterion matches all. */
 export interface RecordFilter {
-  /** Request id: `instance` of an error, and the header `x-request-id`. */
+  /** Request id: `instance` of an error, and the header `x-request-id`; of 8 characters or more, also the start of one. */
   readonly request?: string
   /** A table or namespace; includes what is beneath it. */
   readonly object?: ObjectId
@@ -100,6 +100,8 @@ interface RequestRecord {
   readonly id?: ObjectId | undefined
   readonly principal?: AuditedPrincipal | undefined
   readonly rule?: RuleReference | undefined
+  /** Further permissions that it requires. */
+  readonly objects?: readonly AuditedObject[] | undefined
   readonly effect?: Effect | undefined
 }
 
@@ -113,7 +115,10 @@ export const passThroughOperation = 'PassThrough'
 
 /** Finds the lines that may be of selected records, which are written with `JSON.stringify`. */
 function createLineFilter({ request, object }: RecordFilter): (line: Buffer) => boolean {
-  if (request !== undefined) return (line) => line.includes(JSON.stringify(request))
+  if (request !== undefined) {
+    const start = JSON.stringify(request).slice(0, -1)
+    return (line) => line.includes(start)
+  }
   const text = JSON.stringify(object ?? []).slice(1, -1)
   // An outcome of a change that concerns no table names no object.
   return (line) => line.includes(text) || !line.includes('"tables":')
@@ -124,9 +129,15 @@ function matchesRecord(record: AuditRecord, { request, kinds, since, until }: Re
   return (
     (since === undefined || time >= since.getTime()) &&
     (until === undefined || time < until.getTime()) &&
-    (request === undefined || ('request' in record && record.request === request)) &&
+    (request === undefined || ('request' in record && isRequest(record.request, request))) &&
     (kinds === undefined || kinds.some((kind) => recordsOfKind[kind].some((one) => one === record.kind)))
   )
+}
+
+const minPrefixLength = 8
+
+function isRequest(id: string, wanted: string): boolean {
+  return wanted.length < minPrefixLength ? id === wanted : id.startsWith(wanted)
 }
 
 /** The criteria that concern the request, which an outcome has from its intent. */

@@ -42,7 +42,7 @@ export function queryCommand(io: Io): Command {
     .argument('[dir]', `${folderArgument[1]}; default: that of --config`)
     .option(
       '--request <id>',
-      'only records of this request: the `instance` of an error, or the header x-request-id',
+      'only records of this request: the `instance` of an error, the header x-request-id, or at least 8 characters from the start of it',
     )
     .option(
       '--table <id>',

@@ -1,13 +1,8 @@
 import { formatIdentifierText } from '../../catalog-api/index.ts'
-import {
-  type AuditedPrincipal,
-  type AuditRecord,
-  getRequestRecord,
-  type SelectedRecord,
-} from '../../audit/index.ts'
+import { type AuditedPrincipal, getRequestRecord, type SelectedRecord } from '../../audit/index.ts'
 import type { KeyChange } from '../../identity/index.ts'
 import { formatCount } from '../../lib/index.ts'
-import { formatRule, type RuleReference } from '../../policy/index.ts'
+import { formatRule, qualifiedRuleName, type RuleReference } from '../../policy/index.ts'
 import { alignColumns } from '../policy/format-policy.ts'
 
 /** Replaces control characters: callers choose some of the text, which must not move the cursor of a terminal. */
@@ -19,13 +14,16 @@ function formatIds(ids: readonly (readonly string[])[]): string {
   return ids.map(formatIdentifierText).join(',') || '-'
 }
 
-/** Formats in one line what a record says besides its request. */
-function formatResult(record: AuditRecord): string {
+/** Formats in one line what a record says besides its request and rule. */
+function formatResult({ record, intent }: SelectedRecord): string {
   switch (record.kind) {
-    case 'outcome':
-      return record.result + (record.version === undefined ? '' : ` version ${record.version}`)
+    case 'outcome': {
+      const isDoneRead = record.result === 'committed' && intent?.effect === 'read'
+      const result = isDoneRead ? 'completed' : record.result
+      return result + (record.version === undefined ? '' : ` version ${record.version}`)
+    }
     case 'refusal':
-      return `${record.status} ${record.reason}${record.rule ? ` by ${formatRule(record.rule)}` : ''}`
+      return `${record.status} ${record.reason}`
     case 'passThrough':
       return `${record.method} ${record.prefix}: ${record.path}`
     case 'reload':
@@ -75,7 +73,7 @@ export function formatStory(selected: SelectedRecord, locate: LocateRule | undef
   const { status, durationMs } = record.kind === 'outcome' ? record : {}
   const rows: readonly Row[] = [
     ...listRequestRows(selected),
-    ['result', formatResult(record)],
+    ['result', formatResult(selected)],
     ['status', status],
     ['duration', durationMs === undefined ? '' : `${durationMs} ms`],
     ...Object.entries('details' in record ? (record.details ?? {}) : {}),
@@ -96,11 +94,13 @@ function listRequestRows(selected: SelectedRecord): readonly Row[] {
   const { operation, id, principal } = getRequestRecord(selected) ?? {}
   const on = id === undefined || id.length === 0 ? '' : ` on ${formatIds([id])}`
   const { objects = [], upstream } = record.kind === 'intent' ? record : {}
+  const { context = {} } = record.kind === 'passThrough' ? {} : record
   return [
     ['operation', operation && `${operation}${on}`],
     ...objects.map((object) => ['requires', `${object.operation} on ${formatIds([object.id])}`] as const),
     ['principal', principal ? formatPrincipal(principal) : 'none: no valid credential'],
     ['groups', principal?.groups && formatGroups(principal)],
+    ...Object.entries(context).map(([key, value]) => ['context', `${key}: ${value}`] as const),
     ['client', record.client],
     ['proxy', record.peer],
     ['upstream', upstream],
@@ -136,9 +136,7 @@ function listRuleRows({ record }: SelectedRecord, locate: LocateRule | undefined
 
 /** The first row follows the header. */
 export function createTableFormat(): (record: SelectedRecord) => readonly string[] {
-  let header = [
-    formatRow('TIME', 'CHAIN:SEQ', 'KIND', 'PRINCIPAL', 'OPERATION', 'OBJECT', 'REQUEST', 'RESULT'),
-  ]
+  let header = [formatRow(...columns.map(([name]) => name))]
   return (selected) => {
     const lines = [...header, formatRecordRow(selected)]
     header = []
@@ -157,15 +155,38 @@ function formatRecordRow(selected: SelectedRecord): string {
     request?.operation ?? '-',
     formatIds(record.tables?.map(({ id }) => id) ?? (request?.id ? [request.id] : [])),
     'request' in record ? record.request : '-',
-    formatResult(record),
+    request?.rule ? qualifiedRuleName(request.rule) : '-',
+    formatPermissions(selected),
+    formatResult(selected),
   )
 }
 
-const widths = [24, 28, 8, 20, 26, 32, 36]
+/** Returns the permission that a refused request lacks; otherwise all that it has. */
+function formatPermissions(selected: SelectedRecord): string {
+  const { record } = selected
+  const needs = record.kind === 'refusal' ? record.details?.['needs'] : undefined
+  if (typeof needs === 'string') return needs.replace(/ .*/s, '')
+  const { operation, objects = [] } = getRequestRecord(selected) ?? {}
+  const names = new Set([...(operation ? [operation] : []), ...objects.map((object) => object.operation)])
+  return [...names].join(',') || '-'
+}
+
+const columns = [
+  ['TIME', 24],
+  ['CHAIN:SEQ', 28],
+  ['KIND', 8],
+  ['PRINCIPAL', 20],
+  ['OPERATION', 26],
+  ['OBJECT', 32],
+  ['REQUEST', 36],
+  ['RULE', 28],
+  ['PERMISSION', 26],
+  ['RESULT', 0],
+] as const
 
 function formatRow(...cells: readonly string[]): string {
   return cells
-    .map((cell, column) => printable(cell).padEnd(widths[column] ?? 0))
+    .map((cell, column) => printable(cell).padEnd(columns[column]?.[1] ?? 0))
     .join('  ')
     .trimEnd()
 }

@@ -18,7 +18,7 @@ beforeAll(async () => {
   const log = await openAuditLog(logOptions(folder))
   for (const [request, name, id] of [
     ['a', 'corp:alice', ['production', 'orders']],
-    ['b', 'corp:bob\u001b[2J', ['production', 'people']],
+    ['86b8a4d6-4f32', 'corp:bob\u001b[2J', ['production', 'people']],
   ] as const) {
     const intent = anIntent(request)
     const principal = { ...intent.principal, name }
@@ -64,9 +64,14 @@ it.each([
   ['by time', ['--until', '2020-01-01T00:00:00Z'], []],
   ['from a time', ['--since', '2020-01-01T00:00:00Z', '--operation', 'DropTable'], ['refusal']],
   ['from an age', ['--since', '1h', '--operation', 'DropTable'], ['refusal']],
-  ['by request', ['--request', 'b'], ['intent', 'outcome']],
-  ['by rule', ['--rule', 'writers', '--request', 'b'], ['intent', 'outcome']],
-  ['by rule of a policy', ['--rule', 'production/writers', '--request', 'b'], ['intent', 'outcome']],
+  ['by request', ['--request', '86b8a4d6-4f32'], ['intent', 'outcome']],
+  ['by the start of a request id', ['--request', '86b8a4d6'], ['intent', 'outcome']],
+  ['by rule', ['--rule', 'writers', '--request', '86b8a4d6-4f32'], ['intent', 'outcome']],
+  [
+    'by rule of a policy',
+    ['--rule', 'production/writers', '--request', '86b8a4d6-4f32'],
+    ['intent', 'outcome'],
+  ],
   ['refused requests', ['--denied'], ['refusal']],
   ['the newest', ['--last', '2', '--table', orders], ['outcome', 'refusal']],
   ['the newest, of fewer', ['--last', '9', '--denied'], ['refusal']],
@@ -79,10 +84,12 @@ it.each([
 
 it('query prints a table that control characters in names cannot break', async () => {
   const lines = linesOf(await audit('query', folder))
-  expect(lines[0]).toMatch(/^TIME +CHAIN:SEQ +KIND +PRINCIPAL +OPERATION +OBJECT +REQUEST +RESULT$/)
+  expect(lines[0]).toMatch(
+    /^TIME +CHAIN:SEQ +KIND +PRINCIPAL +OPERATION +OBJECT +REQUEST +RULE +PERMISSION +RESULT$/,
+  )
   expect(lines).toHaveLength(9)
   expect(lines[4]).toMatch(
-    / outcome +corp:alice +CreateTableVersion +production\/orders +a +committed version 7$/,
+    / outcome +corp:alice +CreateTableVersion +production\/orders +a +production\/writers +CreateTableVersion +committed version 7$/,
   )
   expect(lines[5]).toMatch(/ intent +corp:bob\?\[2J /)
 })

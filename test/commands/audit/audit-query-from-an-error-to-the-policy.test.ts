@@ -41,16 +41,21 @@ beforeAll(async () => {
   )
   const { revision: policyRevision } = (await loadPolicies([inFolder('policies')])).set
   const log = await openAuditLog(
-    logOptions(inFolder('audit'), { redaction: redactionSchema.parse({ maxRecordedGroups: 1 }) }),
+    logOptions(inFolder('audit'), {
+      redaction: redactionSchema.parse({ maxRecordedGroups: 1, recordedContextKeys: ['reason'] }),
+    }),
   )
   const intent = await log.recordIntent({
     ...anIntent('change', { mode: 'Overwrite' }),
     principal: { ...anIntent('').principal, groups: new Set(['corp:b', 'corp:a', 'corp:c']) },
     policyRevision,
+    context: { reason: 'INC-42 stuck batch' },
     objects: [{ operation: 'DropTable', id: ['production', 'orders'] }],
     rule: { policy: 'production', rule: 'writers', file: 'production.yaml', line: 6 },
   })
   await log.recordOutcome(intent, committed)
+  const read = await log.recordIntent({ ...anIntent('read'), operation: 'QueryTable', effect: 'read' })
+  await log.recordOutcome(read, { result: 'committed', status: 200 })
   const refusal = { ...aRefusal('denied'), operation: 'DropTable', reason: 'denied', policyRevision } as const
   const rule = { policy: 'production', rule: 'no-drops', file: 'production.yaml', line: 7 }
   log.recordRefusal({ ...refusal, rule, details: { needs: 'not \u001b allowed' } })
@@ -79,6 +84,7 @@ it('prints the change, its outcome, the rule that allowed it and the line of the
     ['requires', 'DropTable on production/orders'],
     ['principal', 'corp:alice (token 0123456789abcdef of corp)'],
     ['groups', 'corp:a, 2 more'],
+    ['context', 'reason: INC-42 stuck batch'],
     ['client', '10.0.0.1'],
     ['upstream', 'main'],
     ['mode', 'Overwrite'],
@@ -130,9 +136,13 @@ it('finds the audit folder in the settings', async () => {
   const { status, output } = await query('--config', inFolder('gateway.yaml'), '--denied', '--last', '2')
   expect(status).toBe(0)
   expect(output.trimEnd().split('\n').slice(1)).toEqual([
-    expect.stringMatching(/ refusal .* no-rule +403 no_rule$/),
-    expect.stringMatching(/ refusal .* nobody +401 missing_credential$/),
+    expect.stringMatching(/ refusal .* no-rule +- +DropTable +403 no_rule$/),
+    expect.stringMatching(/ refusal .* nobody +- +- +401 missing_credential$/),
   ])
+})
+
+it('does not say that a read was committed', async () => {
+  expect(rowsOf(await query(inFolder('audit'), '--request', 'read'))).toContainEqual(['result', 'completed'])
 })
 
 it.each([

@@ -30,6 +30,7 @@ it.each([
   ],
   ['a group of operations', ['--operation', 'wirte'], 2, 'has the operation "wirte"; did you mean "write"?'],
   ['a request', ['--request', 'unheard'], 1, 'no record of the request "unheard": recorded are changes,'],
+  ['a start of fewer than 8 characters', ['--request', 'chang'], 1, 'no record of the request "chang"'],
 ])('refuses %s that does not exist', async (_, parameters, status, message) => {
   for (const command of commands) {
     const end = await select(command, parameters)
