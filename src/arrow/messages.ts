@@ -140,7 +140,7 @@ export class MessageFrames {
   #expectedPart: 'prefix' | 'metadata' | 'body' | 'rest' = 'prefix'
   /** Bytes of that part that are missing. */
   #remainingBytes = prefixLength
-  #restBytes = 0
+  #heldBytes = 0
   /** Received chunks of an incomplete prefix or metadata, or of the rest. */
   #partialChunks: Buffer[] = []
 
@@ -161,6 +161,11 @@ export class MessageFrames {
       this.#expectedPart === 'rest' ||
       (this.#expectedPart === 'prefix' && this.#remainingBytes === prefixLength)
     )
+  }
+
+  /** Bytes of what is incomplete, and of the rest, that are in memory. */
+  get heldBytes(): number {
+    return this.#heldBytes
   }
 
   /** Returns what follows the mark of the end. */
@@ -202,13 +207,14 @@ export class MessageFrames {
   }
 
   #saveRest(bytes: Buffer): void {
-    this.#restBytes += bytes.length
-    if (this.#restBytes > this.#maxRestBytes) throw new RangeError('data after the end of the stream')
+    if (this.#heldBytes + bytes.length > this.#maxRestBytes)
+      throw new RangeError('data after the end of the stream')
     this.#savePartial(bytes)
   }
 
   /** Copies the chunk: its memory is reused. */
   #savePartial(taken: Buffer): void {
+    this.#heldBytes += taken.length
     const last = this.#partialChunks.at(-1)
     if (last === undefined || last.length >= minSavedBytes) this.#partialChunks.push(Buffer.from(taken))
     else this.#partialChunks[this.#partialChunks.length - 1] = Buffer.concat([last, taken])
@@ -216,6 +222,7 @@ export class MessageFrames {
 
   #completePart(whole: Buffer): Buffer {
     this.#partialChunks = []
+    this.#heldBytes = 0
     if (this.#expectedPart === 'prefix') this.#readPrefix(whole)
     else this.#readMetadata(whole)
     return whole

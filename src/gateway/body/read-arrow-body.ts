@@ -42,10 +42,14 @@ export async function readArrowBody(
   assertUncompressed(contentEncoding, 'the Arrow stream')
   if (!hasBody) return { ...emptyBody, payloadType: arrowStreamType }
   const meter = createArrowMeter(request, overwrites)
+  let reserved = 0
   const upload = await startBody(request, body, limits, {
     push(chunk) {
       meter.push(chunk)
-      if (!meter.hasSchema) request.reserveMemory(chunk.length)
+      const missing = meter.heldBytes - reserved
+      if (missing <= 0) return
+      request.reserveMemory(missing)
+      reserved += missing
     },
     needsMore: () => !meter.hasSchema,
   })
@@ -113,6 +117,11 @@ export class ArrowMeter {
   /** Whether the schema has been read and checked. */
   get hasSchema(): boolean {
     return this.#frames.hasSchema
+  }
+
+  /** Bytes of a header that has not arrived as a whole. */
+  get heldBytes(): number {
+    return this.#frames.heldBytes
   }
 
   /**
