@@ -8,7 +8,6 @@ import {
   toUpstreamPath,
 } from '../../../src/gateway/pass-through/forwarded.ts'
 import { dots, forbiddenSuffixes, oddSequences, separators } from '../../differential/target-dictionary.ts'
-import type { TestedGateway } from '../support/open-gateway.ts'
 import { readRaw, rawRequest } from '../support/raw-request.ts'
 import { startGatewayBefore } from '../support/running-gateway.ts'
 import { startRecordingUpstream } from '../support/recording-upstream.ts'
@@ -110,53 +109,35 @@ it('a path of a catalog is refused at another port of its host, too, with its ba
   expect(toUpstreamPath('/ui/x/v1', paths)).toBe('/x/v1')
 })
 
-/** Spellings of paths of the catalog, by raw bytes. */
 const spellings = [
-  ...separators.flatMap((slash) => dots.map((dot) => `/ui${slash}${dot}${slash}v1${slash}table`)),
-  ...dots.map((dot) => `/ui/${dot}/${dot}/v1/table`),
-  ...oddSequences.map((odd) => `/ui${odd}/../v1/table`),
-  ...['/v1/table', '/V1/table', '/%76%31/table', '//v1/table', '/;/v1/table', '/%2fv1/table'].map(
-    (path) => `/ui${path}`,
-  ),
-]
+  '/v1/table',
+  '/V1/table',
+  '/%76%31/table',
+  '//v1/table',
+  '/;/v1/table',
+  '/%2fv1/table',
+  '/../v1/table',
+  '/%2e%2e/v1/table',
+  '/a/..%2fv1/table',
+  '/..\\v1/table',
+].map((path) => `/ui${path}`)
 
-async function startGatewayAtCatalog(upstreamPath: string): Promise<[TestedGateway, string[]]> {
+// How servers read them is above: these reach the function.
+it.each(['/console', ''])('no spelling reaches the catalog at the host of "%s"', async (path) => {
   const host = await startRecordingUpstream()
   onTestFinished(() => host.close())
-  const route = {
-    prefix: '/ui',
-    upstream: host.url + upstreamPath,
-    allow: { users: ['dev'] },
-    methods: ['GET', 'WEBSOCKET'],
-  }
+  const route = { prefix: '/ui', upstream: host.url + path, allow: { users: ['dev'] } }
   const gateway = await startGatewayBefore(host.url, {
     adjust: (settings) => ({
       ...settings,
       passThrough: passThroughSchema.parse({ port: 0, routes: [route] }),
     }),
   })
-  host.answering = ({ target }, response) => {
-    targets.push(target)
-    response.end()
+  const head = ['host: g', `x-api-key: ${gateway.key('dev')}`, 'connection: close']
+  for (const form of spellings.flatMap((target) => [target, `http://g${target}`])) {
+    const sent = rawRequest([`GET ${form} HTTP/1.1`, ...head])
+    const text = (await readRaw(gateway.passThroughUrl ?? '', sent)).toString()
+    expect(text, form).toMatch(/^HTTP\/1\.1 (200|400|403|404) /)
   }
-  const targets: string[] = []
-  return [gateway, targets]
-}
-
-it.each(['/console', ''])('no spelling reaches the catalog at the host of "%s"', async (path) => {
-  const [gateway, targets] = await startGatewayAtCatalog(path)
-  for (const target of spellings) {
-    if (/[\s]/.test(target)) continue
-    for (const form of [target, `http://g${target}`]) {
-      const lines = [
-        `GET ${form} HTTP/1.1`,
-        'host: g',
-        `x-api-key: ${gateway.key('dev')}`,
-        'connection: close',
-      ]
-      const text = (await readRaw(gateway.passThroughUrl ?? '', rawRequest(lines))).toString()
-      expect(text, target).toMatch(/^HTTP\/1\.1 (200|400|403|404) /)
-    }
-  }
-  expect(targets.filter(touchesCatalog)).toEqual([])
+  expect(host.requests.map(({ target }) => target).filter(touchesCatalog)).toEqual([])
 })

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { expectError } from '../support/expect-error.ts'
 import { startGatewayAndUpstream, useSharedGateway } from '../support/running-gateway.ts'
+import { toOriginForm } from '../../../src/gateway/stages/receive.ts'
 import { listenSchema } from '../../../src/config/listen-settings.ts'
 
 const shared = useSharedGateway({
@@ -64,4 +65,18 @@ it.each(['lance', '/', '/lance/', '//lance', '/a//b', '/a/../b', '/./a', '/a%20b
 
 it.each(['/lance', '/a/b.c', '/~me/v1.0', '/..a'])('accepts the base path %j', (basePath) => {
   expect(listenSchema.parse({ basePath })).toMatchObject({ basePath })
+})
+
+it.each([
+  ['http://g/v1/table?limit=1', 'g', 'http', '/v1/table?limit=1'],
+  ['https://g:8443/v1/table', 'g:8443', 'https', '/v1/table'],
+  ['http://[::1]:2333/', '[::1]:2333', 'http', '/'],
+  ['/http://g/v1', 'other', 'http', '/http://g/v1'],
+  ['*', 'g', 'http', '*'],
+] as const)('%s for the host %s over %s is %s', (target, host, scheme, expected) => {
+  expect(toOriginForm(target, host, scheme)).toBe(expected)
+})
+
+it('refuses http on a TLS listener', () => {
+  expect(() => toOriginForm('http://g/v1/table', 'g', 'https')).toThrow('is "http"; expected "https"')
 })

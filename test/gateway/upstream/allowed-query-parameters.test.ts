@@ -79,38 +79,26 @@ describe('an allowed query parameter', () => {
   })
 })
 
-const reserved = 'has a parameter, member, fact or credential of this name'
-
 it.each([
-  ['delimiter', reserved],
-  ['Branch', reserved],
-  ['with-table-uri', reserved],
-  ['withTableUri', reserved],
-  ['NEW_TABLE_NAME', reserved],
-  ['new-namespace-id', reserved],
-  ['manifestPath', reserved],
-  ['predicate', reserved],
-  ['index_name', reserved],
-  ['identity', reserved],
-  ['context', reserved],
-  ['storage_options', reserved],
-  ['x-api-key', reserved],
-  ['apiKey', reserved],
-  ['access_token', reserved],
-  ['X-Amz-Signature', reserved],
-  ['x-lancedb-database', reserved],
-  ['x-catalog-ctx-a', reserved],
-  ['_method', 'expected a letter'],
-  ['query.branch', 'expected a letter'],
-  ['a b', 'expected a letter'],
-  ['ſtorage', 'expected a letter'],
-  ['', 'expected a letter'],
-  ['re-gion', 'listed twice'],
-])('the settings refuse the query parameter %j', (name, says) => {
-  const found = upstreamSchema.safeParse({ url, allowedQueryParameters: ['region', name] }).error?.issues
-  expect(found).toMatchObject([
-    { path: ['allowedQueryParameters', 1], message: expect.stringContaining(says) as string },
-  ])
+  [
+    'has a parameter, member, fact or credential of this name',
+    'delimiter Branch with-table-uri withTableUri NEW_TABLE_NAME new-namespace-id manifestPath predicate index_name ' +
+      'identity context storage_options x-api-key apiKey access_token X-Amz-Signature x-lancedb-database ' +
+      'x-catalog-ctx-a',
+  ],
+  ['expected a letter', '_method query.branch \u017ftorage'],
+  ['listed twice', 're-gion'],
+])('the settings refuse a query parameter: %s: %s', (says, names) => {
+  for (const name of names.split(' ')) {
+    const found = upstreamSchema.safeParse({ url, allowedQueryParameters: ['region', name] }).error?.issues
+    expect(found, name).toMatchObject([
+      { path: ['allowedQueryParameters', 1], message: expect.stringContaining(says) as string },
+    ])
+  }
+})
+
+it.each(['', 'a b'])('the settings refuse the query parameter %j', (name) => {
+  expect(upstreamSchema.safeParse({ url, allowedQueryParameters: [name] }).success).toBe(false)
 })
 
 it.each(['external_blob_mode', 'Allow-External-Blob-Outside-Bases', 'initialBases', 'target_bases'])(

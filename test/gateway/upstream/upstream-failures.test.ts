@@ -45,7 +45,7 @@ it.each<[what: string, answering: RequestHandler, status: number, says: RegExp]>
 
 it('aborts an attempt after its total timeout, and the outcome of a change is unknown', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(
-    withUpstream(() => ({ timeouts: { totalTimeoutMs: 3_000 } })),
+    withUpstream(() => ({ timeouts: { totalTimeoutMs: 500 } })),
   )
   upstream.answering = (_arrival, response) => {
     response.writeHead(200).write(' ')
