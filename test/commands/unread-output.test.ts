@@ -9,7 +9,6 @@ import { freePort } from '../support/free-port.ts'
 import { servingProgram } from '../observability/serving-gateway.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { eventually } from '../support/eventually.ts'
-import { everyInTheLongForm } from '../support/thorough.ts'
 
 /** Runs the program with a reader that closes the pipe before the first line, or after a few lines. */
 async function endInFrontOf(reader: 'none' | 'head', parameters: readonly string[]) {
@@ -24,7 +23,7 @@ async function endInFrontOf(reader: 'none' | 'head', parameters: readonly string
   return { status: status as number | null, messages }
 }
 
-it.for(everyInTheLongForm(['head', 'none'] as const, 2))(
+it.for(['head', 'none'] as const)(
   'audit query ends quietly in front of a reader that closes the pipe: %s',
   async (reader) => {
     const { folder, log } = await openLog()

@@ -2,12 +2,11 @@ import { expect, it, onTestFinished } from 'vitest'
 import { orders, streamOf } from '../../src/backend/test/engine/sample-tables.ts'
 import { runCommand } from '../support/run-command.ts'
 import { eventually } from '../support/eventually.ts'
-import { isThorough } from '../support/thorough.ts'
 import { killableGateway } from './killable-gateway.ts'
 
 const rows = streamOf(orders(3))
 const arrow = { 'content-type': 'application/vnd.apache.arrow.stream' }
-const kills = isThorough ? 3 : 1
+const kills = 3
 
 it('audit compare names each version made past the gateway, and none made through it, however often it is killed', async () => {
   const gateway = await killableGateway(1_500)

@@ -7,13 +7,12 @@ import { expect, onTestFinished, it } from 'vitest'
 import { orders, streamOf } from '../../src/backend/test/engine/sample-tables.ts'
 import { committer, type VersionRequest } from '../../src/backend/test/support/staged-manifests.ts'
 import { recordsOf, ofKind } from '../audit/audit-fixtures.ts'
-import { isThorough } from '../support/thorough.ts'
 import { runCommand } from '../support/run-command.ts'
 import { killableGateway, type KillableGateway } from './killable-gateway.ts'
 import { eventually } from '../support/eventually.ts'
 
-/** `KILLS=200 npx vitest run test/e2e/outcomes-after-kills.test.ts` takes ten to twenty minutes. */
-const kills = Number(process.env['KILLS'] ?? (isThorough ? 8 : 3))
+/** `THOROUGH=1 KILLS=200 npx vitest run test/e2e/outcomes-after-kills.test.ts` takes ten to twenty minutes. */
+const kills = Number(process.env['KILLS'] ?? 8)
 const insertedTables = ['first', 'second']
 const arrow = { 'content-type': 'application/vnd.apache.arrow.stream' }
 

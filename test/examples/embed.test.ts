@@ -13,7 +13,6 @@ import { hasOpenssl } from '../identity/mtls/test-certificates.ts'
 import { createPackedApplication } from '../package/packed-application.ts'
 import { findNode } from './find-node.ts'
 import { makeTemporaryFolder, removeFolder } from '../support/temporary-folder.ts'
-import { isThorough } from '../support/thorough.ts'
 
 const example = join(projectFolder, 'examples', 'embed')
 const catalogFolder = await makeTemporaryFolder()
@@ -40,10 +39,7 @@ const authenticated = { 'x-session': 'ada-1' }
 const json = { ...authenticated, 'content-type': 'application/json' }
 const arrow = { ...authenticated, 'content-type': 'application/vnd.apache.arrow.stream' }
 
-/** The short form runs on the Node of the tests. */
-const majors = isThorough ? [20, 22, 24, 26] : [Number(process.versions.node.split('.')[0])]
-
-for (const major of majors) {
+for (const major of [20, 22, 24, 26]) {
   const node = hasOpenssl() ? await findNode(major) : undefined
   describe.skipIf(node === undefined)(`examples/embed on Node ${major}`, () => {
     it('creates, fills and queries a table', async () => {

@@ -5,7 +5,6 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, expect, it } from 'vitest'
 import { projectFolder } from '../e2e/built-program.ts'
-import { isThorough } from '../support/thorough.ts'
 import { makeTemporaryFolder, removeFolder } from '../support/temporary-folder.ts'
 
 interface Step {
@@ -110,7 +109,7 @@ const targets: readonly {
   },
 ]
 
-it.skipIf(!isThorough).each(targets)(
+it.each(targets)(
   'the steps of the Dockerfile make the image of the $target without the packages of development, and say what is in it',
   async ({ target, command, needs, lacks }) => {
     const root = await run(target)

@@ -6,11 +6,10 @@ import { expect, it, onTestFinished, vi } from 'vitest'
 import { projectFolder, requireFreshBuild, startNode } from '../e2e/built-program.ts'
 import { withoutProblems } from '../e2e/running-dev.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { isThorough } from '../support/thorough.ts'
 
 const run = promisify(execFile)
 
-it.skipIf(!isThorough)(
+it(
   'both packages, as npm packs them and installs them into an empty folder, run by npx',
   async ({ skip }) => {
     requireFreshBuild()

@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
 import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
-import { everyInTheLongForm } from '../../support/thorough.ts'
 import { logOptions, ofKind, recordsOf, segmentsOf } from '../audit-fixtures.ts'
 import { keyOf } from '../verify/forge-log.ts'
 import { isProvided } from '../../support/requirements.ts'
@@ -67,7 +66,7 @@ const failures: readonly Failure[] = [
   { ...atRotation, what: 'the folder at a rotation', call: 'fsync', which: '5..7', refused: 3 },
 ]
 
-withStrace.each(everyInTheLongForm(failures, 2))(
+withStrace.each(failures)(
   'rejects records while $what cannot be synced ($which), and loses no accepted one',
   async ({ refused, after, segmentBytes, ...failure }) => {
     const folder = await temporaryFolder()
@@ -105,7 +104,7 @@ const failuresInRecovery: (FailingSync & { what: string })[] = [
   { what: 'the name of the next chain', call: 'fsync', which: '1' },
 ]
 
-withStrace.each(everyInTheLongForm(failuresInRecovery, 2))(
+withStrace.each(failuresInRecovery)(
   'a start that cannot sync $what fails, leaves no chain, and loses nothing',
   async (failure) => {
     const folder = await temporaryFolder()

@@ -6,7 +6,7 @@ import { startDev } from '../../e2e/running-dev.ts'
 import { runScenario } from '../run-scenario.ts'
 import { folderOfNewestLancedb, newestLancedb } from './javascript-client.ts'
 
-const scenarioOf = (name: string) => fileURLToPath(new URL(`${name}.mjs`, import.meta.url))
+const scenario = fileURLToPath(new URL('lancedb-scenario.mjs', import.meta.url))
 
 it.for<[client: string, folder: string]>([
   ['the installed lancedb', projectFolder],
@@ -16,11 +16,7 @@ it.for<[client: string, folder: string]>([
   skip(!isThere, `${client} is not installed`)
   const dev = await startDev()
   onTestFinished(() => dev.remove())
-  const { passed, failed } = await runScenario(
-    [process.execPath, scenarioOf('lancedb-scenario'), folder],
-    dev.url,
-    dev.key,
-  )
+  const { passed, failed } = await runScenario([process.execPath, scenario, folder], dev.url, dev.key)
   expect(failed).toEqual([])
   expect(passed).toHaveLength(22)
   for (const [change, id] of [
@@ -31,14 +27,4 @@ it.for<[client: string, folder: string]>([
     expect(changes.length).toBeGreaterThan(0)
     for (const { outcome } of changes) expect(outcome?.result).toBe('committed')
   }
-})
-
-it('every method of the newest lancedb ends as expected', async ({ skip }) => {
-  skip(!inject('installedClients').includes(newestLancedb), `${newestLancedb} is not installed`)
-  const dev = await startDev()
-  onTestFinished(() => dev.remove())
-  const command = [process.execPath, scenarioOf('lancedb-methods-scenario'), folderOfNewestLancedb()] as const
-  const { passed, failed } = await runScenario(command, dev.url, dev.key)
-  expect(failed).toEqual([])
-  expect(passed.at(-1)).toBe('close')
 })

@@ -2,11 +2,20 @@
 import assert from 'node:assert/strict'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { step } from './step.mjs'
 
 const [folder = '', url = '', key = ''] = process.argv.slice(2)
 const require = createRequire(join(folder, 'index.js'))
 const { connect, connectNamespace, Index, MatchQuery } = require('@lancedb/lancedb')
+
+/** Runs a step of a scenario, and prints how it ended. A failed one does not end the scenario. */
+async function step(name, action) {
+  try {
+    await action()
+    console.log(`ok ${name}`)
+  } catch (error) {
+    console.log(`failed ${name}: ${String(error).replaceAll('\n', ' ').slice(0, 500)}`)
+  }
+}
 
 function people(first, count) {
   return Array.from({ length: count }, (_, index) => {

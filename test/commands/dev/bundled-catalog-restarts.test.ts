@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
 import { childrenOf } from '../../e2e/process-tree.ts'
-import { isThorough } from '../../support/thorough.ts'
 import { startDev, type RunningDev } from '../../e2e/running-dev.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -13,7 +12,7 @@ async function expectRestart(dev: RunningDev, catalog: number | undefined): Prom
   expect(await (await dev.send('GET', '/v1/namespace/$/list')).json()).toEqual({ namespaces: ['sales'] })
 }
 
-const restarts = isThorough ? 2 : 1
+const restarts = 2
 
 it('a killed catalog is restarted, and dev reports it', async () => {
   const dev = await startDev({ dataFolder: await temporaryFolder() })
@@ -39,23 +38,19 @@ it('a killed catalog is restarted, and dev reports it', async () => {
   })
 })
 
-it.skipIf(!isThorough)(
-  'a catalog that hangs is killed and started again, and /readyz reports it meanwhile',
-  async () => {
-    const dev = await startDev({ dataFolder: await temporaryFolder() })
-    await dev.send('POST', '/v1/namespace/sales/create', {})
-    const [catalog] = await childrenOf(dev.program.pid)
-    process.kill(Number(catalog), 'SIGSTOP')
-    await expect
-      .poll(async () => (await fetch(`${dev.adminUrl}/readyz`)).text(), { timeout: 50_000 })
-      .toContain('unhealthy')
-    await expect.poll(() => childrenOf(dev.program.pid), { timeout: 50_000 }).not.toContain(catalog)
-    await expectRestart(dev, catalog)
-    await expect
-      .poll(async () => (await fetch(`${dev.adminUrl}/readyz`)).text(), { timeout: 50_000 })
-      .not.toContain('unhealthy')
-    dev.program.signal('SIGTERM')
-    expect((await dev.program.ended).messages).toContain('the catalog process is unresponsive')
-  },
-  180_000,
-)
+it('a catalog that hangs is killed and started again, and /readyz reports it meanwhile', async () => {
+  const dev = await startDev({ dataFolder: await temporaryFolder() })
+  await dev.send('POST', '/v1/namespace/sales/create', {})
+  const [catalog] = await childrenOf(dev.program.pid)
+  process.kill(Number(catalog), 'SIGSTOP')
+  await expect
+    .poll(async () => (await fetch(`${dev.adminUrl}/readyz`)).text(), { timeout: 50_000 })
+    .toContain('unhealthy')
+  await expect.poll(() => childrenOf(dev.program.pid), { timeout: 50_000 }).not.toContain(catalog)
+  await expectRestart(dev, catalog)
+  await expect
+    .poll(async () => (await fetch(`${dev.adminUrl}/readyz`)).text(), { timeout: 50_000 })
+    .not.toContain('unhealthy')
+  dev.program.signal('SIGTERM')
+  expect((await dev.program.ended).messages).toContain('the catalog process is unresponsive')
+}, 180_000)

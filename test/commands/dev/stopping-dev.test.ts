@@ -2,23 +2,19 @@ import { expect, it } from 'vitest'
 import { startProgram } from '../../e2e/built-program.ts'
 import { childrenOf, isRunning } from '../../e2e/process-tree.ts'
 import { startDev, withoutProblems } from '../../e2e/running-dev.ts'
-import { everyInTheLongForm, isThorough } from '../../support/thorough.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { eventually } from '../../support/eventually.ts'
 
-it.for(everyInTheLongForm(['SIGTERM', 'SIGINT'] as const, 2))(
-  '%s stops the gateway and its catalog',
-  async (signal) => {
-    const dev = await startDev({ dataFolder: await temporaryFolder() })
-    const [catalog] = await childrenOf(dev.program.pid)
-    await dev.send('POST', '/v1/namespace/sales/create', {})
-    dev.program.signal(signal)
-    expect(await dev.program.ended).toMatchObject({ status: 0, messages: withoutProblems })
-    expect(await isRunning(Number(catalog))).toBe(false)
-  },
-)
+it.for(['SIGTERM', 'SIGINT'] as const)('%s stops the gateway and its catalog', async (signal) => {
+  const dev = await startDev({ dataFolder: await temporaryFolder() })
+  const [catalog] = await childrenOf(dev.program.pid)
+  await dev.send('POST', '/v1/namespace/sales/create', {})
+  dev.program.signal(signal)
+  expect(await dev.program.ended).toMatchObject({ status: 0, messages: withoutProblems })
+  expect(await isRunning(Number(catalog))).toBe(false)
+})
 
-it.runIf(isThorough)('Ctrl-C, which reaches all processes at once, stops both too', async () => {
+it('Ctrl-C, which reaches all processes at once, stops both too', async () => {
   const locations = ['--port', '0', '--admin-port', '0', '--data-dir', await temporaryFolder()]
   const program = startProgram(['dev', ...locations], { ownGroup: true })
   await program.announced(/^admin on (http:\S+)$/m)
@@ -46,7 +42,7 @@ it('without --api-key a key is created; key and data survive a restart', async (
   expect(keys[1]).toBe(keys[0])
 })
 
-it.runIf(isThorough)('a hanging catalog does not block the shutdown of dev', async () => {
+it('a hanging catalog does not block the shutdown of dev', async () => {
   const dev = await startDev({ dataFolder: await temporaryFolder() })
   const [catalog] = await childrenOf(dev.program.pid)
   process.kill(Number(catalog), 'SIGSTOP')
