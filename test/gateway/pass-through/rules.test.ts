@@ -1,20 +1,13 @@
 import { rm } from 'node:fs/promises'
 import { expect, it } from 'vitest'
-import { readAuditLog } from '../../../src/audit/storage/read-audit-log.ts'
 import type { AuditRecord } from '../../../src/audit/records/audit-record.ts'
 import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
+import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { countRefusals } from '../support/count-refusals.ts'
 import { expectError } from '../support/expect-error.ts'
-import type { TestedGateway } from '../support/open-gateway.ts'
 import { startGatewayWithRoute } from '../support/pass-through-gateway.ts'
 import { readRaw, rawRequest } from '../support/raw-request.ts'
 import { eventually } from '../../support/eventually.ts'
-
-async function readRecords({ auditFolder }: TestedGateway, kind: AuditRecord['kind']) {
-  const found: AuditRecord[] = []
-  for await (const record of readAuditLog(auditFolder)) if (record.kind === kind) found.push(record)
-  return found
-}
 
 it('a request without a credential is 401, with a wrong one too', async () => {
   const { port, application } = await startGatewayWithRoute()
@@ -31,7 +24,7 @@ it('a caller that the rule does not name is 403, and audited with the route', as
   expect(application.requests).toEqual([])
   expect(await countRefusals(gateway, 'no_rule')).toBe(1)
   await eventually(async () =>
-    expect(await readRecords(gateway, 'refusal')).toMatchObject([
+    expect(ofKind(await recordsOf(gateway.auditFolder), 'refusal')).toMatchObject([
       {
         status: 403,
         reason: 'no_rule',
@@ -70,7 +63,7 @@ it('a change is in the audit log before the upstream gets it; a read is not', as
   const { gateway, port, application } = await startGatewayWithRoute({ route: { methods: ['GET', 'POST'] } })
   let before: AuditRecord[] = []
   application.answering = async (_, response) => {
-    before = await readRecords(gateway, 'passThrough')
+    before = ofKind(await recordsOf(gateway.auditFolder), 'passThrough')
     response.writeHead(204).end()
   }
   await port.get('/ui/jobs')
