@@ -20,6 +20,7 @@ import type { ListenAddress } from '../settings/index.ts'
 import { directOutbound, openOutbound } from '../outbound/index.ts'
 import { readPageTokenSecret, readUpstreamOptions } from '../gateway/index.ts'
 import {
+  anonymousPrincipal,
   describeUnusableKeys,
   listKeys,
   openAssertionSigner,
@@ -96,12 +97,13 @@ async function findNameWarnings(
   config: string,
 ) {
   const known = await readKnownCredentials(settings)
+  const named = { ...known, principals: new Set([...known.principals, anonymousPrincipal.name]) }
   const { errors, warnings, text } = countFindings(lintWithShadowPolicies(loaded, known))
   const { rates, byteQuotas, concurrency } = settings.limits
   return [
     ...[...rates, ...byteQuotas, ...concurrency].flatMap(({ name, principals = [] }) =>
       principals.flatMap((principal) => {
-        const problem = describeUnknownName('user', principal, known)
+        const problem = describeUnknownName('user', principal, named)
         return problem === undefined ? [] : [`the limit ${name} ${problem}`]
       }),
     ),

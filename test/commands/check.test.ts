@@ -194,7 +194,7 @@ it('a port and an audit folder that the running gateway may use are warnings', a
 
 it('counts what lint finds, and names principals of limits that no credential has', async () => {
   const { folder, file, write, check } = await configuredFolder()
-  const rate = { name: 'loads', per: 'principal', perSecond: 1, principals: ['ada', 'crop:ci'] }
+  const rate = { name: 'loads', per: 'principal', perSecond: 1, principals: ['ada', 'anonymous', 'crop:ci'] }
   await write({ limits: { rates: [rate] } })
   const rules = [{ ...policy.rules[0], subjects: { users: ['crop:ann'] } }]
   await writeFile(join(folder, 'policies', 'everybody.yaml'), stringify({ ...policy, rules }))
