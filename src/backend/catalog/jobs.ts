@@ -9,7 +9,7 @@ import { fromPath } from '../database/objects.ts'
 import type { JobState } from '../database/schema.ts'
 import type { CatalogContext } from './context.ts'
 import type { Operations } from './operations.ts'
-import { firstPageToken } from './pages.ts'
+import { takePage, toSlice } from './pages.ts'
 
 /** The states in the spelling of LanceDB's server. Its clients take a queued job for a running one. */
 const wireStates: Readonly<Record<JobState, string>> = {
@@ -20,26 +20,23 @@ const wireStates: Readonly<Record<JobState, string>> = {
   cancelled: 'CANCELLED',
 }
 
-const defaultPageSize = 1000
+const maxPageSize = 1000
 
 export const jobOperations = {
-  /**
-   * Lists the jobs of all replicas in the order of their ids. The token is the last id, or that of the request if the page
-   * is empty.
-   */
-  async ListJobs({ database }, { delimiter, request: { page_token: after, limit = defaultPageSize } }) {
-    const pageSize = Math.min(limit, defaultPageSize)
-    const found = await listStoredJobs(database, { after: after || undefined, limit: pageSize + 1 })
-    const page = found.slice(0, pageSize)
+  /** Lists the jobs of all replicas in the order of their ids. */
+  async ListJobs({ database }, { delimiter, request }) {
+    const page = { ...request, limit: Math.min(request.limit ?? maxPageSize, maxPageSize) }
+    const jobs = await listStoredJobs(database, toSlice(page))
+    const { entries, token } = takePage(jobs, ({ jobId }) => jobId, page)
     return {
-      jobs: page.map((job) => ({
+      jobs: entries.map((job) => ({
         job_id: job.jobId,
         table: formatIdentifier(fromPath(job.path), delimiter),
         job_type: job.operation,
         state: wireStates[job.state],
         created_at_millis: job.createdAt,
       })),
-      ...(found.length > page.length && { page_token: page.at(-1)?.jobId ?? (after || firstPageToken) }),
+      ...token,
     }
   },
 

@@ -13,12 +13,11 @@ import {
   listNamespaceNames,
   listTableNames,
   listTablePaths,
-  type Slice,
   fromPath,
 } from '../database/objects.ts'
 import { hasChildren, removeNamespace } from '../database/removals.ts'
 import { alreadyExistsError, requireNamespace } from './find-table.ts'
-import { firstPageToken } from './pages.ts'
+import { takePage, toSlice } from './pages.ts'
 import type { Operations } from './operations.ts'
 import { deleteLeftovers } from './repair.ts'
 
@@ -47,10 +46,9 @@ export const namespaceOperations = {
   /** Lists the names of the direct child namespaces in the byte order of UTF-8. The token is the last name. */
   async ListNamespaces(context, { id, request }) {
     const { path } = await requireNamespace(context.database, id)
-    const slice = toSlice(request)
-    const names = await listNamespaceNames(context.database, path, slice)
-    const { entries, token } = toPage(names, slice.after, request.limit)
-    return { namespaces: entries, ...pageTokenMember(token) }
+    const names = await listNamespaceNames(context.database, path, toSlice(request))
+    const { entries, token } = takePage(names, (name) => name, request)
+    return { namespaces: entries, ...token }
   },
 
   async NamespaceExists(context, { id }) {
@@ -86,22 +84,24 @@ export const namespaceOperations = {
 
   async ListTables(context, { id, request }) {
     const { path } = await requireNamespace(context.database, id)
-    const slice = toSlice(request)
-    const names = await listTableNames(context.database, path, request.include_declared, slice)
-    const { entries, token } = toPage(names, slice.after, request.limit)
-    return { tables: entries, ...pageTokenMember(token) }
+    const { include_declared: includeDeclared } = request
+    const names = await listTableNames(context.database, path, includeDeclared, toSlice(request))
+    const { entries, token } = takePage(names, (name) => name, request)
+    return { tables: entries, ...token }
   },
 
   /**
    * Lists full ids, joined by the delimiter of the request. Throws InvalidInput (400) if a name contains the delimiter.
    */
   async ListAllTables(context, { delimiter, request }) {
-    const slice = toSlice({ ...request, page_token: decodeToken(request.page_token) })
-    const paths = await listTablePaths(context.database, request.include_declared, slice)
-    const { entries, token } = toPage(paths, slice.after, request.limit)
+    const { include_declared: includeDeclared, page_token: sent = '', limit } = request
+    const page = { page_token: Buffer.from(sent, 'base64url').toString(), limit }
+    const paths = await listTablePaths(context.database, includeDeclared, toSlice(page))
+    const { entries, token } = takePage(paths, (path) => path, page)
+    const next = token.page_token
     return {
       tables: entries.map((path) => formatIdentifier(fromPath(path), delimiter)),
-      ...pageTokenMember(token === undefined ? undefined : Buffer.from(token).toString('base64url')),
+      ...(next !== undefined && { page_token: Buffer.from(next).toString('base64url') }),
     }
   },
 } satisfies Operations
@@ -109,36 +109,4 @@ export const namespaceOperations = {
 function namespaceNotEmptyError(id: Identifier, remedy: string): CatalogError {
   const message = `the namespace ${formatIdentifierForMessage(id)} is not empty; ${remedy}`
   return new CatalogError('NamespaceNotEmpty', message)
-}
-
-interface PageRequest {
-  readonly page_token?: string | undefined
-  readonly limit?: number | undefined
-}
-
-/** Requests one entry more than the page holds, to learn whether another page follows. */
-function toSlice({ page_token: token, limit }: PageRequest): Slice {
-  return {
-    after: token === undefined || token === '' ? undefined : token,
-    limit: limit === undefined ? undefined : limit + 1,
-  }
-}
-
-/** The token is the last name if another page follows; for an empty page, that of the request. */
-function toPage(
-  found: string[],
-  after: string | undefined,
-  limit: number | undefined,
-): { entries: string[]; token: string | undefined } {
-  if (limit === undefined || found.length <= limit) return { entries: found, token: undefined }
-  const entries = found.slice(0, limit)
-  return { entries, token: entries.at(-1) ?? after ?? firstPageToken }
-}
-
-function pageTokenMember(token: string | undefined): { page_token?: string } {
-  return token === undefined ? {} : { page_token: token }
-}
-
-function decodeToken(token: string | undefined): string | undefined {
-  return token === undefined ? undefined : Buffer.from(token, 'base64url').toString()
 }

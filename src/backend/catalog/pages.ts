@@ -1,32 +1,49 @@
+import type { Slice } from '../database/objects.ts'
+
 interface PageRequest {
   readonly page_token?: string | undefined
   readonly limit?: number | undefined
 }
 
 /** A token before all names, which contain no control characters: that of an empty page at the start. */
-export const firstPageToken = '\u0001'
+const firstPageToken = '\u0001'
 
 /** A page of a listing; the token is present if more entries follow. */
 interface Page<Entry> {
-  readonly entries: readonly Entry[]
+  readonly entries: Entry[]
   readonly token: { readonly page_token?: string }
 }
 
+/** Requests one entry more than the page holds, to learn whether another page follows. */
+export function toSlice({ page_token: token, limit }: PageRequest): Slice {
+  return { after: token || undefined, limit: limit === undefined ? undefined : limit + 1 }
+}
+
 /**
- * Returns a page of entries in the byte order of their names in UTF-8. The token is the last name of the page, or that of
+ * Returns a page of ordered entries after the token of the request. The token is the name of the last entry, or that of
  * the request if the page is empty.
  */
-export function pageByName<Entry>(
-  all: readonly Entry[],
+export function takePage<Entry>(
+  found: readonly Entry[],
   getName: (entry: Entry) => string,
   { page_token: after, limit }: PageRequest,
 ): Page<Entry> {
-  const ordered = all.toSorted((left, right) => compareBytes(getName(left), getName(right)))
-  const rest = after ? ordered.filter((entry) => compareBytes(getName(entry), after) > 0) : ordered
-  const entries = rest.slice(0, limit)
-  if (entries.length === rest.length) return { entries, token: {} }
+  const entries = found.slice(0, limit)
+  if (entries.length === found.length) return { entries, token: {} }
   const last = entries.at(-1)
   return { entries, token: { page_token: last ? getName(last) : after || firstPageToken } }
+}
+
+/** Like `takePage`, for all entries in any order; the page has the byte order of their names in UTF-8. */
+export function pageByName<Entry>(
+  all: readonly Entry[],
+  getName: (entry: Entry) => string,
+  request: PageRequest,
+): Page<Entry> {
+  const { page_token: after } = request
+  const ordered = all.toSorted((left, right) => compareBytes(getName(left), getName(right)))
+  const rest = after ? ordered.filter((entry) => compareBytes(getName(entry), after) > 0) : ordered
+  return takePage(rest, getName, request)
 }
 
 function compareBytes(left: string, right: string): number {

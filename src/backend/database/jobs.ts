@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import type { ErrorName } from 'catalog-gateway/catalog-api'
+import type { Slice } from './objects.ts'
 import type { CatalogDatabase, JobState } from './schema.ts'
 
 export interface NewJob {
@@ -85,16 +86,13 @@ export async function findJob(database: CatalogDatabase, jobId: string): Promise
 }
 
 /** Lists jobs in the order of their ids. */
-export async function listJobs(
-  database: CatalogDatabase,
-  { after, limit }: { readonly after: string | undefined; readonly limit: number },
-): Promise<JobSummary[]> {
+export async function listJobs(database: CatalogDatabase, { after, limit }: Slice): Promise<JobSummary[]> {
   let query = database
     .selectFrom('jobs')
     .select(['job_id as jobId', 'operation', 'path', 'state', 'created_at as createdAt'])
     .orderBy('job_id')
-    .limit(limit)
   if (after !== undefined) query = query.where('job_id', '>', after)
+  if (limit !== undefined) query = query.limit(limit)
   return await query.execute()
 }
 

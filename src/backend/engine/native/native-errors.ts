@@ -1,129 +1,82 @@
 import { CatalogError, type ErrorName, invalidInput } from 'catalog-gateway/catalog-api'
 
-interface ErrorRule {
-  readonly pattern: RegExp
-  readonly kind: ErrorName
-  /** The message of the response; by default the cleaned first line of the engine's message. */
-  readonly message?: string
-}
+/** The message of the response is by default the cleaned first line of the engine's message. */
+type ErrorRule = readonly [kind: ErrorName, pattern: RegExp, message?: string]
 
 /**
  * The engine's errors differ only in their text, and some repeat text of the caller: those come first. A missing column
  * is InvalidInput, not TableColumnNotFound: LanceDB's clients report every 404 as a missing table.
  */
 const errorRules: readonly ErrorRule[] = [
-  { pattern: /sql parser error|Error parsing statement/i, kind: 'InvalidInput' },
-  { pattern: /No field named/i, kind: 'InvalidInput' },
-  {
-    // Clients retry a 503, and a retry would take as long.
-    pattern: /merge insert timed out/i,
-    kind: 'InvalidInput',
-    message: 'the merge timed out; use a longer timeout or fewer rows',
-  },
-  {
-    pattern:
-      /Duplicate field name|All-null columns must be nullable|Column .{1,200} already exists in the dataset|Type conflicts|Cannot cast column/is,
-    kind: 'TableSchemaValidationError',
-  },
-  {
-    pattern: /Index name '.*' already exists/i,
-    kind: 'TableIndexAlreadyExists',
-    message: 'another column has an index with this name; drop it first, or use another name',
-  },
-  {
-    pattern: /Not found: [^,]*\/tree\/[^,]*\/_versions,/,
-    kind: 'TableBranchNotFound',
-    message: 'the table has no such branch',
-  },
-  { pattern: /Unprocessable: /, kind: 'InvalidInput' },
-  { pattern: /index not found/i, kind: 'TableIndexNotFound', message: 'the table has no such index' },
-  { pattern: /Ref conflict error: tag/i, kind: 'TableTagAlreadyExists', message: 'the tag already exists' },
-  { pattern: /Ref not found error: tag/i, kind: 'TableTagNotFound', message: 'the table has no such tag' },
-  {
-    pattern: /Ref not found error: branch/i,
-    kind: 'TableBranchNotFound',
-    message: 'the table has no such branch',
-  },
-  {
-    pattern: /Ref conflict error: branch .* is referenced/i,
-    kind: 'InvalidInput',
-    message: 'other branches are based on the branch; delete them first',
-  },
-  {
-    pattern: /Ref conflict error: branch/i,
-    kind: 'TableBranchAlreadyExists',
-    message: 'the branch already exists',
-  },
-  { pattern: /Ref is invalid: /, kind: 'InvalidInput' },
-  {
-    pattern: /commit conflict|Incompatible transaction: |Too many concurrent writers/i,
-    kind: 'ConcurrentModification',
-    message: 'concurrent change of the table; retry',
-  },
-  {
-    pattern: /(Table '.*'|Dataset) already exists/i,
-    kind: 'TableAlreadyExists',
-    message: 'the table already has data',
-  },
-  {
-    pattern: /Version not found|_versions\/\d+\.manifest was not found/i,
-    kind: 'TableVersionNotFound',
-    message: 'the table has no such version',
-  },
-  {
-    pattern: /Table '.*' was not found|Dataset at path .* was not found/i,
-    kind: 'TableNotFound',
-    message: 'the table has no data',
-  },
-  {
-    pattern:
-      /does not exist in table schema|Cast error|different schema|Schema mismatch|contained null values|non-nullable/i,
-    kind: 'TableSchemaValidationError',
-  },
-  {
-    // Names may contain line breaks.
-    pattern: /column .{1,200} (not found|does not exist)|Field (path .*|'.*') not found/is,
-    kind: 'InvalidInput',
-  },
-  {
-    pattern: /Fragment \d+ does not contain any data/i,
-    kind: 'InvalidTableState',
-    message:
-      'the table has rows without a value in any of its columns; restore a version from before the columns were dropped',
-  },
-  {
-    pattern: /Generic S3 error/,
-    kind: 'ServiceUnavailable',
-    message: 'the object store is unavailable; retry later',
-  },
-  {
-    pattern: /Resources exhausted|Spill disk cap/i,
-    kind: 'ServiceUnavailable',
-    message: 'the engine is out of memory',
-  },
-  {
-    pattern: /Operation timed out: /,
-    kind: 'ServiceUnavailable',
-    message: 'the engine has taken too long; retry later',
-  },
-  {
-    pattern: /Version conflict error: /,
-    kind: 'Unsupported',
-    message: 'the table has files of a newer format than this catalog reads',
-  },
-  {
-    pattern: /must request at least one column/i,
-    kind: 'InvalidInput',
-    message: 'the query reads no column; expected an expression that reads one',
-  },
-  { pattern: /not supported|not implemented|unsupported/i, kind: 'Unsupported' },
-  { pattern: /LanceError\(Schema\)/, kind: 'TableSchemaValidationError' },
-  { pattern: /Error during planning/i, kind: 'InvalidInput' },
-  {
-    pattern:
-      /Invalid (user )?input|Invalid argument|Invalid data type|type_coercion|Schema error|Parser error|Ipc error|Arrow error|LanceError\(Arrow\)/i,
-    kind: 'InvalidInput',
-  },
+  ['InvalidInput', /sql parser error|Error parsing statement/i],
+  ['InvalidInput', /No field named/i],
+  // Clients retry a 503, and a retry would take as long.
+  ['InvalidInput', /merge insert timed out/i, 'the merge timed out; use a longer timeout or fewer rows'],
+  [
+    'TableSchemaValidationError',
+    /Duplicate field name|All-null columns must be nullable|Column .{1,200} already exists in the dataset|Type conflicts|Cannot cast column/is,
+  ],
+  [
+    'TableIndexAlreadyExists',
+    /Index name '.*' already exists/i,
+    'another column has an index with this name; drop it first, or use another name',
+  ],
+  ['TableBranchNotFound', /Not found: [^,]*\/tree\/[^,]*\/_versions,/, 'the table has no such branch'],
+  ['InvalidInput', /Unprocessable: /],
+  ['TableIndexNotFound', /index not found/i, 'the table has no such index'],
+  ['TableTagAlreadyExists', /Ref conflict error: tag/i, 'the tag already exists'],
+  ['TableTagNotFound', /Ref not found error: tag/i, 'the table has no such tag'],
+  ['TableBranchNotFound', /Ref not found error: branch/i, 'the table has no such branch'],
+  [
+    'InvalidInput',
+    /Ref conflict error: branch .* is referenced/i,
+    'other branches are based on the branch; delete them first',
+  ],
+  ['TableBranchAlreadyExists', /Ref conflict error: branch/i, 'the branch already exists'],
+  ['InvalidInput', /Ref is invalid: /],
+  [
+    'ConcurrentModification',
+    /commit conflict|Incompatible transaction: |Too many concurrent writers/i,
+    'concurrent change of the table; retry',
+  ],
+  ['TableAlreadyExists', /(Table '.*'|Dataset) already exists/i, 'the table already has data'],
+  [
+    'TableVersionNotFound',
+    /Version not found|_versions\/\d+\.manifest was not found/i,
+    'the table has no such version',
+  ],
+  ['TableNotFound', /Table '.*' was not found|Dataset at path .* was not found/i, 'the table has no data'],
+  [
+    'TableSchemaValidationError',
+    /does not exist in table schema|Cast error|different schema|Schema mismatch|contained null values|non-nullable/i,
+  ],
+  // Names may contain line breaks.
+  ['InvalidInput', /column .{1,200} (not found|does not exist)|Field (path .*|'.*') not found/is],
+  [
+    'InvalidTableState',
+    /Fragment \d+ does not contain any data/i,
+    'the table has rows without a value in any of its columns; restore a version from before the columns were dropped',
+  ],
+  ['ServiceUnavailable', /Generic S3 error/, 'the object store is unavailable; retry later'],
+  ['ServiceUnavailable', /Resources exhausted|Spill disk cap/i, 'the engine is out of memory'],
+  ['ServiceUnavailable', /Operation timed out: /, 'the engine has taken too long; retry later'],
+  [
+    'Unsupported',
+    /Version conflict error: /,
+    'the table has files of a newer format than this catalog reads',
+  ],
+  [
+    'InvalidInput',
+    /must request at least one column/i,
+    'the query reads no column; expected an expression that reads one',
+  ],
+  ['Unsupported', /not supported|not implemented|unsupported/i],
+  ['TableSchemaValidationError', /LanceError\(Schema\)/],
+  ['InvalidInput', /Error during planning/i],
+  [
+    'InvalidInput',
+    /Invalid (user )?input|Invalid argument|Invalid data type|type_coercion|Schema error|Parser error|Ipc error|Arrow error|LanceError\(Arrow\)/i,
+  ],
 ]
 
 /** A failure of this machine, not of the upload. */
@@ -137,9 +90,10 @@ const maxScannedLength = 4000
 export function translateEngineError(error: unknown): CatalogError {
   if (error instanceof CatalogError) return error
   const text = truncateText(error instanceof Error ? error.message : String(error))
-  const rule = errorRules.find(({ pattern }) => pattern.test(text))
+  const rule = errorRules.find(([, pattern]) => pattern.test(text))
   if (rule === undefined) return new CatalogError('Internal', 'the engine failed', { cause: error })
-  return new CatalogError(rule.kind, rule.message ?? cleanMessage(text, rule.pattern), { cause: error })
+  const [kind, pattern, message = cleanMessage(text, pattern)] = rule
+  return new CatalogError(kind, message, { cause: error })
 }
 
 /** The patterns take quadratic time in the length of the text. */

@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import pg from 'pg'
-import { expect, inject, it, onTestFinished } from 'vitest'
+import { expect, inject, it } from 'vitest'
 import { isThorough } from '../../../../test/support/thorough.ts'
 import { backendSettings } from '../support/backend-settings.ts'
 import { orders, streamOf } from '../engine/sample-tables.ts'
@@ -117,29 +117,33 @@ it('lets exactly one commit of a version win across replicas', { timeout: 300_00
   expect((await one.post('table/b/count_rows')).json).toBe(7)
 })
 
-it('lets no replica starve while another one writes to the same table', { timeout: 300_000 }, async () => {
+// Without turns of the replicas, the engine pauses twice as long after each lost commit: up to half a minute, as measured.
+it('no write of a replica starves behind those of others', { timeout: 300_000 }, async () => {
   const { replicas, one } = await twoReplicas()
-  await one.post('table/t/create', streamOf(orders(0)))
-  const writtenBy = replicas.map(() => 0)
-  const over = new AbortController()
-  onTestFinished(() => over.abort())
-  const work = Array.from({ length: 4 }, async (_, client) => {
-    const index = client % 2
-    while (!over.signal.aborted) {
-      expect(await replicas[index]?.post('table/t/insert', streamOf(orders(1)))).toMatchObject({
-        status: 200,
-      })
-      writtenBy[index] = (writtenBy[index] ?? 0) + 1
+  await one.post('table/t/create', streamOf(orders(100)))
+  const end = performance.now() + 10_000
+  let longestMs = 0
+  let inserts = 0
+  const repeat = async (send: () => Promise<Responded>) => {
+    for (let start = performance.now(); start < end; start = performance.now()) {
+      expect(await send()).toMatchObject({ status: 200 })
+      longestMs = Math.max(longestMs, performance.now() - start)
     }
-  })
-  // The inserts to one table run one after the other.
-  await expect
-    .poll(() => Math.max(...writtenBy), { timeout: 240_000, interval: 20 })
-    .toBeGreaterThanOrEqual(150)
-  expect(Math.min(...writtenBy)).toBeGreaterThan(30)
-  over.abort()
-  await Promise.all(work)
-  expect((await one.post('table/t/count_rows')).json).toBe(writtenBy.reduce((sum, count) => sum + count))
+  }
+  await Promise.all(
+    replicas.flatMap(({ post }) => [
+      ...Array.from({ length: 4 }, () =>
+        repeat(() => {
+          inserts += 1
+          return post('table/t/insert', streamOf(orders(1)))
+        }),
+      ),
+      repeat(() => post('table/t/update', { predicate: 'id < 3', updates: [['name', "'x'"]] })),
+      repeat(() => post('table/t/delete', { predicate: 'id = 1000' })),
+    ]),
+  )
+  expect(longestMs).toBeLessThan(10_000)
+  expect((await one.post('table/t/count_rows')).json).toBe(100 + inserts)
 })
 
 it.runIf(isThorough)(
