@@ -5,48 +5,8 @@ import { useSharedGateway } from '../support/running-gateway.ts'
 
 // LanceDB's clients read a blob by its size, then by ranges of its bytes.
 const blob = '/v1/table/lake%24t/blob/info.image/18446744073709551615/bytes'
-const value = Buffer.from('0123456789')
 const tag = '"v7"'
 const shared = useSharedGateway()
-
-/** A server of blobs: whole, one range, several ranges, and HEAD. */
-const serveBlob: RequestHandler = ({ method, rawHeaders }, response) => {
-  const [range] = getHeaderValues({ rawHeaders }, 'range')
-  const headers = {
-    'accept-ranges': 'bytes',
-    'content-type': 'application/octet-stream',
-    etag: tag,
-    'last-modified': 'Wed, 21 Oct 2026 07:28:00 GMT',
-    'x-lancedb-version': '7',
-    'set-cookie': 'a=b',
-  }
-  if (getHeaderValues({ rawHeaders }, 'if-none-match').includes(tag))
-    return response.writeHead(304, headers).end()
-  const isChanged = getHeaderValues({ rawHeaders }, 'if-range').some((known) => known !== tag)
-  const [, from, to] = /^bytes=(\d+)-(\d+)$/.exec(isChanged ? '' : (range ?? '')) ?? []
-  if (range?.includes(',')) {
-    const parts = '--x\r\ncontent-range: bytes 0-0/10\r\n\r\n0\r\n--x--\r\n'
-    const type = 'multipart/byteranges; boundary=x'
-    const length = parts.length
-    return response.writeHead(206, { ...headers, 'content-type': type, 'content-length': length }).end(parts)
-  }
-  if (from === undefined || to === undefined)
-    return response
-      .writeHead(200, { ...headers, 'content-length': value.length })
-      .end(method === 'HEAD' ? undefined : value)
-  if (Number(from) >= value.length)
-    return response
-      .writeHead(416, { ...headers, 'content-range': `bytes */${value.length}`, 'content-length': 0 })
-      .end()
-  const part = value.subarray(Number(from), Number(to) + 1)
-  const bounds = `bytes ${from}-${Number(from) + part.length - 1}/${value.length}`
-  return response
-    .writeHead(206, { ...headers, 'content-range': bounds, 'content-length': part.length })
-    .end(part)
-}
-beforeEach(() => {
-  shared.upstream.answering = serveBlob
-})
 
 const described = {
   'accept-ranges': 'bytes',
@@ -55,29 +15,48 @@ const described = {
   'x-lancedb-version': '7',
 }
 
-it.each<[string, Record<string, string>, number, object, string]>([
-  ['the whole value', {}, 200, { ...described, 'content-length': '10' }, '0123456789'],
-  [
-    'a range',
-    { range: 'bytes=2-4' },
-    206,
-    { ...described, 'content-range': 'bytes 2-4/10', 'content-length': '3' },
-    '234',
-  ],
+/** Responds with these headers and those of every blob. */
+function serveBlob(status: number, text: string, headers: Readonly<Record<string, string>> = {}) {
+  const length = status === 304 ? {} : { 'content-length': String(text.length) }
+  const sent = { 'content-type': 'application/octet-stream', ...described, ...length, ...headers }
+  const handle: RequestHandler = ({ method }, response) =>
+    response.writeHead(status, { ...sent, 'set-cookie': 'a=b' }).end(method === 'HEAD' ? undefined : text)
+  return { handle, sent }
+}
+
+beforeEach(() => {
+  shared.upstream.answering = serveBlob(200, '0123456789').handle
+})
+
+const byteRanges = '--x\r\ncontent-range: bytes 0-0/10\r\n\r\n0\r\n--x--\r\n'
+
+it.each<
+  [string, Record<string, string>, status: number, text: string, headers?: Readonly<Record<string, string>>]
+>([
+  ['the whole value', {}, 200, '0123456789'],
+  ['a range', { range: 'bytes=2-4' }, 206, '234', { 'content-range': 'bytes 2-4/10' }],
   [
     'several ranges',
     { range: 'bytes=0-0,-1' },
     206,
+    byteRanges,
     { 'content-type': 'multipart/byteranges; boundary=x' },
-    '--x\r\ncontent-range: bytes 0-0/10\r\n\r\n0\r\n--x--\r\n',
   ],
-  ['a range of the value that it knows', { range: 'bytes=0-0', 'if-range': tag }, 206, described, '0'],
-  ['a range of a value that has changed', { range: 'bytes=0-0', 'if-range': '"v6"' }, 200, {}, '0123456789'],
-  ['a value that it has', { 'if-none-match': tag }, 304, described, ''],
-])('a client gets %s', async (_what, headers, status, expected, text) => {
+  [
+    'a range of the value that it knows',
+    { range: 'bytes=0-0', 'if-range': tag },
+    206,
+    '0',
+    { 'content-range': 'bytes 0-0/10' },
+  ],
+  ['a range of a value that has changed', { range: 'bytes=0-0', 'if-range': '"v6"' }, 200, '0123456789'],
+  ['a value that it has', { 'if-none-match': tag }, 304, ''],
+])('a client gets %s', async (_what, headers, status, text, more) => {
   const { gateway, upstream } = shared
+  const { handle, sent } = serveBlob(status, text, more)
+  upstream.answering = handle
   const response = await gateway.get(blob, { headers })
-  expect(response).toMatchObject({ status, headers: expected })
+  expect(response).toMatchObject({ status, headers: status === 304 ? described : sent })
   expect(String(response.bytes)).toBe(text)
   expect(response.headers['set-cookie']).toBe(undefined)
   expect(response.headers['content-encoding']).toBe(undefined)
@@ -95,7 +74,7 @@ it('HEAD has the headers of the value and no body', async () => {
   expect(response.bytes).toHaveLength(0)
   expect(upstream.requests).toMatchObject([{ method: 'HEAD', target: blob }])
   // The connections of both sides serve further requests.
-  expect(await gateway.get(blob)).toMatchObject({ status: 200, bytes: value })
+  expect(await gateway.get(blob)).toMatchObject({ status: 200, bytes: Buffer.from('0123456789') })
 })
 
 it('errors of HEAD have no body either', async () => {
@@ -114,6 +93,7 @@ it('null is 204', async () => {
 })
 
 it('416 says how long the value is, in an error of the interface', async () => {
+  shared.upstream.answering = serveBlob(416, '', { 'content-range': 'bytes */10' }).handle
   const response = await shared.gateway.get(blob, { headers: { range: 'bytes=10-11' } })
   expectError(response, { kind: 'InvalidInput', status: 416, says: 'refused the request' })
   expect(response.headers['content-range']).toBe('bytes */10')

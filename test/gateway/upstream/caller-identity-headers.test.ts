@@ -139,13 +139,11 @@ it('publishes two keys during a rotation, without private parts', async () => {
   }
 })
 
-it.each([['RSA', () => generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey]])(
-  'a key of %s prevents the start',
-  async (_what, make) => {
-    const starting = startGatewayAndUpstream(setup({ identity: 'assertion', published: [make()] }))
-    await expect(starting).rejects.toThrow('expected an Ed25519 key')
-  },
-)
+it('a key that is not of Ed25519 prevents the start', async () => {
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const starting = startGatewayAndUpstream(setup({ identity: 'assertion', published: [privateKey] }))
+  await expect(starting).rejects.toThrow('expected an Ed25519 key')
+})
 
 it('publishes nothing if nothing is signed', async () => {
   const { gateway } = await startGatewayAndUpstream()

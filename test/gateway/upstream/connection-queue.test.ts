@@ -36,7 +36,7 @@ async function patientPair(setup: GatewaySetup) {
     await eventually(() => expect(retained).not.toHaveLength(0))
     retained.shift()?.end('{}')
   }
-  return { gateway, upstream, answerNext: responseNext }
+  return { gateway, upstream, responseNext }
 }
 
 /** Waits until that many requests of a pool are pending. */
@@ -50,7 +50,7 @@ function untilWaiting(gateway: TestedGateway, count: number, pool: 'small' | 'bu
 }
 
 it('queues requests beyond the connections in order of arrival', async () => {
-  const { gateway, upstream, answerNext: responseNext } = await patientPair(narrow(8))
+  const { gateway, upstream, responseNext } = await patientPair(narrow(8))
   const pending = []
   for (let count = 0; count < 4; count += 1) {
     pending.push(gateway.post(`/v1/table/orders-${count}/describe`))
@@ -67,7 +67,7 @@ it('queues requests beyond the connections in order of arrival', async () => {
 })
 
 it('small requests and bulk requests do not wait for each other', async () => {
-  const { gateway, upstream, answerNext: responseNext } = await patientPair(narrow(8))
+  const { gateway, upstream, responseNext } = await patientPair(narrow(8))
   const pending = [query, query, describe, describe].map((target) => gateway.post(target, { body: {} }))
   await untilWaiting(gateway, 1, 'bulk')
   await untilWaiting(gateway, 1, 'small')
@@ -77,11 +77,7 @@ it('small requests and bulk requests do not wait for each other', async () => {
 })
 
 it('gives a released slot to the principal with the fewest, whatever the order of arrival', async () => {
-  const {
-    gateway,
-    upstream,
-    answerNext: responseNext,
-  } = await patientPair({
+  const { gateway, upstream, responseNext } = await patientPair({
     ...withUpstream(() => ({}), { maxBulkConnections: 2, maxPendingRequests: 16 }),
     ...allowEverythingForTwo,
   })
@@ -103,7 +99,7 @@ it('gives a released slot to the principal with the fewest, whatever the order o
 })
 
 it('rejects a request with retry-after if the queue is full, without a trace', async () => {
-  const { gateway, upstream, answerNext: responseNext } = await patientPair(narrow(1))
+  const { gateway, upstream, responseNext } = await patientPair(narrow(1))
   const served = [gateway.post(query, { body: {} })]
   await untilWaiting(gateway, 0)
   served.push(gateway.post(query, { body: {} }))
@@ -125,7 +121,7 @@ it('rejects a request with retry-after if the queue is full, without a trace', a
 })
 
 it('rejects a request after the queue timeout', async () => {
-  const { gateway, upstream, answerNext: responseNext } = await patientPair(narrow(8, 100))
+  const { gateway, upstream, responseNext } = await patientPair(narrow(8, 100))
   const first = gateway.post(query, { body: {} })
   await untilWaiting(gateway, 0)
   expectError(await gateway.post(query, { body: {} }), {
@@ -138,7 +134,7 @@ it('rejects a request after the queue timeout', async () => {
 })
 
 it('removes a pending request if its client disconnects; the change was not made', async () => {
-  const { gateway, upstream, answerNext: responseNext } = await patientPair(narrow(8))
+  const { gateway, upstream, responseNext } = await patientPair(narrow(8))
   const first = gateway.post(query, { body: {} })
   await untilWaiting(gateway, 0)
   const leave = new AbortController()

@@ -94,12 +94,11 @@ it('reads a response behind a byte order mark', async () => {
   expect(response.json).toEqual({ location: table.location })
 })
 
-it.each([['lines that end with LF', 'HTTP/1.1 200 OK\ncontent-length: 2\n\n{}', 'does not end with CRLF']])(
-  'names what is wrong with a response of %s, while its connection is open',
-  async (_what, bytes, says) => {
-    const { gateway, upstream } = shared
-    upstream.answering = (_arrival, response) => response.socket?.write(bytes)
-    expectError(await gateway.get(listing), { kind: 'ServiceUnavailable', status: 502, says })
-    expectUnknownOutcome(await gateway.post('/v1/table/orders/drop'), says)
-  },
-)
+it('names what is wrong with a malformed response while its connection is open', async () => {
+  const { gateway, upstream } = shared
+  const says = 'does not end with CRLF'
+  upstream.answering = (_arrival, response) =>
+    response.socket?.write('HTTP/1.1 200 OK\ncontent-length: 2\n\n{}')
+  expectError(await gateway.get(listing), { kind: 'ServiceUnavailable', status: 502, says })
+  expectUnknownOutcome(await gateway.post('/v1/table/orders/drop'), says)
+})
