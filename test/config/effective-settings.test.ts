@@ -1,10 +1,9 @@
-import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { readGatewaySettings, type GatewaySettings } from '../../src/config/gateway-settings.ts'
 import { formatEffectiveSettings } from '../../src/config/effective-settings.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
+import { folderWith } from '../policy/source/policy-folder.ts'
 
 const least = {
   upstream: { url: 'https://catalog.example' },
@@ -15,9 +14,7 @@ const least = {
 const issuer = { name: 'corp', issuer: 'https://corp.example', audience: 'catalog', algorithms: ['RS256'] }
 
 async function read(text: string, environment: Record<string, string> = {}): Promise<GatewaySettings> {
-  const file = join(await temporaryFolder(), 'gateway.yaml')
-  await writeFile(file, text)
-  return readGatewaySettings(file, environment)
+  return readGatewaySettings(join(await folderWith({ 'gateway.yaml': text }), 'gateway.yaml'), environment)
 }
 
 it.for<[what: string, changes: object]>([

@@ -1,23 +1,10 @@
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { stringify } from 'yaml'
-import { readGatewaySettings } from '../../src/config/gateway-settings.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
+import { readChanged } from './read-changed-settings.ts'
 
 const route = { prefix: '/ui', upstream: 'https://catalog.example/ui', allow: { groups: ['staff'] } }
 
-async function read(routes: readonly object[], changes: object = {}) {
-  const file = join(await temporaryFolder(), 'gateway.yaml')
-  const least = {
-    upstream: { url: 'https://catalog.example' },
-    identity: { anonymous: true },
-    policies: { folder: 'policies' },
-    audit: { folder: 'audit' },
-  }
-  await writeFile(file, stringify({ ...least, ...changes, passThrough: { port: 2335, routes } }))
-  return readGatewaySettings(file, {})
-}
+const read = (routes: readonly object[], changes: object = {}) =>
+  readChanged({ ...changes, passThrough: { port: 2335, routes } })
 
 it('a route reads with GET and HEAD unless the settings say otherwise', async () => {
   const { passThrough } = await read([route])

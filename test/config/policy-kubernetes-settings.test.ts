@@ -1,9 +1,5 @@
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { stringify } from 'yaml'
-import { readGatewaySettings } from '../../src/config/gateway-settings.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
+import { readChanged } from './read-changed-settings.ts'
 
 const team = {
   name: 'team-a',
@@ -13,9 +9,8 @@ const team = {
 }
 const platform = { name: 'catalog-system', platform: true }
 
-async function read(namespaces: readonly object[]) {
-  const file = join(await temporaryFolder(), 'gateway.yaml')
-  const settings = {
+const read = (namespaces: readonly object[]) =>
+  readChanged({
     upstream: {
       url: 'https://catalog.example',
       extraOperations: [{ name: 'PrewarmTable', path: '/v1/table/{id}/warm', effect: 'read' }],
@@ -25,11 +20,7 @@ async function read(namespaces: readonly object[]) {
       issuers: [{ name: 'corp', issuer: 'https://idp.example', audience: 'catalog', algorithms: ['ES256'] }],
     },
     policies: { folder: 'policies', kubernetes: { namespaces } },
-    audit: { folder: 'audit' },
-  }
-  await writeFile(file, stringify(settings))
-  return readGatewaySettings(file, {})
-}
+  })
 
 it('fills in the defaults of a delegation, and none for a platform namespace', async () => {
   const { policies } = await read([platform, team])

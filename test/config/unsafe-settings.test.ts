@@ -1,10 +1,6 @@
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { stringify } from 'yaml'
-import { readGatewaySettings } from '../../src/config/gateway-settings.ts'
 import type { UnsafeName } from '../../src/config/unsafe-settings.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
+import { readChanged } from './read-changed-settings.ts'
 
 const issuer = {
   name: 'corp',
@@ -14,18 +10,7 @@ const issuer = {
   jwks: { file: 'keys.json' },
 }
 const kubernetes = { name: 'cluster', audience: 'catalog' }
-const least = {
-  upstream: { url: 'https://catalog.example' },
-  identity: { issuers: [issuer] },
-  policies: { folder: 'policies' },
-  audit: { folder: 'audit' },
-}
-
-async function read(changes: object): Promise<unknown> {
-  const file = join(await temporaryFolder(), 'gateway.yaml')
-  await writeFile(file, stringify({ ...least, ...changes }))
-  return readGatewaySettings(file, {})
-}
+const read = (changes: object) => readChanged({ identity: { issuers: [issuer] }, ...changes })
 
 const cases: [name: UnsafeName, what: string, changes: object, where: string][] = [
   [

@@ -1,8 +1,6 @@
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { folderWith } from '../../policy/source/policy-folder.ts'
 import { runCommand } from '../../support/run-command.ts'
-import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const policies = `apiVersion: catalog-gateway/v1
 kind: AccessPolicy
@@ -17,8 +15,7 @@ rules:
 `
 
 async function explain(...parameters: string[]) {
-  const folder = await temporaryFolder()
-  await writeFile(join(folder, 'p.yaml'), policies)
+  const folder = await folderWith({ 'p.yaml': policies })
   return runCommand(['policy', 'explain', '--policies', folder, '--as', 'al', ...parameters])
 }
 

@@ -1,8 +1,6 @@
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { folderWith } from '../../policy/source/policy-folder.ts'
 import { runCommand } from '../../support/run-command.ts'
-import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const policy = (rules: string): string => `apiVersion: catalog-gateway/v1
 kind: AccessPolicy
@@ -17,17 +15,13 @@ const noSecret =
 const removal = 'p/no (p.yaml:7), which denies every operation that removes the name'
 const move = 'p/no (p.yaml:7), which denies what moves its tables'
 
-async function folderWith(rules: string): Promise<string> {
-  const folder = await temporaryFolder()
-  await writeFile(join(folder, 'p.yaml'), policy(rules))
-  return folder
-}
+const withRules = (rules: string) => folderWith({ 'p.yaml': policy(rules) })
 
 it.each([
   ['DropTable', noViews, removal],
   ['RenameTable', noSecret, move],
 ])('explain and who-can say why a deny covers %s', async (operation, rules, reason) => {
-  const folder = await folderWith(rules)
+  const folder = await withRules(rules)
   const target = [operation, 'prod/secret']
   const explained = await runCommand(['policy', 'explain', '--policies', folder, '--as', 'al', ...target])
   expect(explained.output).toContain(`denied  al: ${operation} on prod/secret\n  by ${reason}\n`)
@@ -36,13 +30,13 @@ it.each([
 })
 
 it('diff says why a new deny takes a permission', async () => {
-  const [before, after] = [await folderWith(''), await folderWith(noViews)]
+  const [before, after] = [await withRules(''), await withRules(noViews)]
   const { output } = await runCommand(['policy', 'diff', before, after])
   expect(output).toContain(`after:  denied by ${removal}`)
 })
 
 it('explain and who-can take the id of a transaction', async () => {
-  const folder = await folderWith(noSecret.replace('query', 'DescribeTransaction'))
+  const folder = await withRules(noSecret.replace('query', 'DescribeTransaction'))
   const target = ['DescribeTransaction', 'prod/secret/1']
   const explained = await runCommand(['policy', 'explain', '--policies', folder, '--as', 'al', ...target])
   expect(explained.output).toContain(

@@ -3,25 +3,21 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { stringify } from 'yaml'
 import { projectFolder } from '../../e2e/built-program.ts'
+import { folderWith } from '../../policy/source/policy-folder.ts'
 import { runCommand } from '../../support/run-command.ts'
-import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const examples = join(projectFolder, 'policies', 'examples')
 const policy = (...parameters: string[]) => runCommand(['policy', ...parameters])
 
 /** Creates a folder with these documents in `policies.yaml`. */
-async function folderOf(...documents: readonly object[]): Promise<string> {
-  const folder = await temporaryFolder()
-  const whole = documents.map((document) => ({
-    apiVersion: 'catalog-gateway/v1',
-    kind: 'AccessPolicy',
-    ...document,
-  }))
-  await writeFile(
-    join(folder, 'policies.yaml'),
-    whole.map((document) => stringify(document, { aliasDuplicateObjects: false })).join('---\n'),
+function folderOf(...documents: readonly object[]): Promise<string> {
+  const texts = documents.map((document) =>
+    stringify(
+      { apiVersion: 'catalog-gateway/v1', kind: 'AccessPolicy', ...document },
+      { aliasDuplicateObjects: false },
+    ),
   )
-  return folder
+  return folderWith({ 'policies.yaml': texts.join('---\n') })
 }
 
 const sales = {

@@ -1,8 +1,6 @@
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { folderWith } from '../../policy/source/policy-folder.ts'
 import { runCommand } from '../../support/run-command.ts'
-import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const restriction = `    - id: eu
       subjects: { groups: [analysts], except: { groups: [office] } }
@@ -20,15 +18,12 @@ rules:
 restrict:
 ${restrictions}`
 
-async function folderWith(restrictions: string): Promise<string> {
-  const folder = await temporaryFolder()
-  await writeFile(join(folder, 'crm.yaml'), crm(restrictions))
-  return folder
-}
+const withPolicy = (text: string) => folderWith({ 'crm.yaml': text })
+const withRestrictions = (restrictions: string) => withPolicy(crm(restrictions))
 
 async function explain(...parameters: string[]): Promise<string> {
   const caller = ['--as', 'ann', '--group', 'analysts', '--claim', 'tenants=["t1"]']
-  const folder = await folderWith(restriction)
+  const folder = await withRestrictions(restriction)
   return (await runCommand(['policy', 'explain', '--policies', folder, ...caller, ...parameters])).output
 }
 
@@ -64,7 +59,7 @@ it.for([
   ['a query', ['QueryTable', 'crm/customers'], true],
   ['another table', ['QueryTable', 'crm/orders'], false],
 ] as const)('who-can marks callers as restricted: %s', async ([, parameters, isRestricted]) => {
-  const folder = await folderWith(restriction)
+  const folder = await withRestrictions(restriction)
   const { output } = await runCommand(['policy', 'who-can', '--policies', folder, ...parameters])
   const line = `      restricted by crm/eu (crm.yaml:8) unless also group office${left}\n`
   expect(output).toContain('group analysts')
@@ -73,7 +68,7 @@ it.for([
 })
 
 it('what-can marks permissions as restricted', async () => {
-  const folder = await folderWith(restriction)
+  const folder = await withRestrictions(restriction)
   const whatCan = ['policy', 'what-can', '--policies', folder, '--as', 'ann', '--group', 'analysts']
   const { output } = await runCommand(whatCan)
   expect(output).toContain(
@@ -83,7 +78,7 @@ it('what-can marks permissions as restricted', async () => {
 })
 
 it('who-can and what-can print restrictions as JSON', async () => {
-  const folder = await folderWith(restriction)
+  const folder = await withRestrictions(restriction)
   const columns = { id: 'number', name: 'text' }
   const restrictedBy = [{ rule: { policy: 'crm', rule: 'eu' }, columns, rows: expect.any(String) as unknown }]
   const callers = await runCommand([
@@ -136,7 +131,7 @@ it.for<[string, string, string, string, readonly string[]]>([
     [`loses  ${such} leads`],
   ],
 ])('diff reports a changed restriction: %s', async ([, before, after, caller, changes]) => {
-  const folders = [await folderWith(before), await folderWith(after)]
+  const folders = [await withRestrictions(before), await withRestrictions(after)]
   const { output, status } = await runCommand(['policy', 'diff', '--fail-on-change', ...folders])
   const [, first, read] = output
     .split(/^ {2}(?=\S.*QueryTable)/m)
@@ -157,7 +152,7 @@ it.for([
   ['its id', restriction.replace('id: eu', 'id: europe')],
   ['the order of columns', restriction.replace('id: number, name: text', 'name: text, id: number')],
 ] as const)('diff reports nothing if a restriction only changes %s', async ([, after]) => {
-  const folders = [await folderWith(restriction), await folderWith(after)]
+  const folders = [await withRestrictions(restriction), await withRestrictions(after)]
   expect(await runCommand(['policy', 'diff', '--fail-on-change', ...folders])).toMatchObject({
     status: 0,
     output: 'no decision changes\n',
@@ -182,13 +177,7 @@ function printChange(direction: string, before: string, after: string): string {
 }
 
 it('diff compares a table whose columns are declared on one side only', async () => {
-  const folders = await Promise.all(
-    [byTags, byTags + orders].map(async (text) => {
-      const folder = await temporaryFolder()
-      await writeFile(join(folder, 'crm.yaml'), text)
-      return folder
-    }),
-  )
+  const folders = [await withPolicy(byTags), await withPolicy(byTags + orders)]
   const reads = 'allowed by crm/reads (crm.yaml:6), restricted by crm/public (crm.yaml:8)'
   const [none, id] = [`${reads}: columns none; rows all`, `${reads}: columns id number; rows all`]
   expect((await runCommand(['policy', 'diff', ...folders])).output).toBe(printChange('gains', none, id))
@@ -200,11 +189,9 @@ it('diff compares a table whose columns are declared on one side only', async ()
 const sent = "((`region` = 'EU') AND (`tenant` IN ('t1')))"
 
 async function runPolicyTest(table: string, expected: string) {
-  const folder = await temporaryFolder()
   const caller = '{ groups: [analysts], claims: { tenants: [t1] } }'
   const test = `tests: [{ as: ${caller}, operations: [QueryTable], table: [crm, ${table}], ${expected} }]\n`
-  await writeFile(join(folder, 'crm.yaml'), crm(restriction) + test)
-  return runCommand(['policy', 'test', '--policies', folder])
+  return runCommand(['policy', 'test', '--policies', await withPolicy(crm(restriction) + test)])
 }
 
 it('test accepts the condition that is sent, and counts the restriction as tested', async () => {

@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 export async function writeFiles(
   folder: string,
@@ -9,6 +10,13 @@ export async function writeFiles(
     await mkdir(dirname(join(folder, name)), { recursive: true })
     await writeFile(join(folder, name), content)
   }
+}
+
+/** Creates a folder with these files, which is removed when the test ends. */
+export async function folderWith(files: Readonly<Record<string, string | Uint8Array>>): Promise<string> {
+  const folder = await temporaryFolder()
+  await writeFiles(folder, files)
+  return folder
 }
 
 /** Text of a policy that allows a user to read a namespace. */
