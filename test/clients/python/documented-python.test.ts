@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { afterAll, expect, inject, it } from 'vitest'
 import { startDev } from '../../e2e/running-dev.ts'
 import { hasOpenssl, makeAuthority } from '../../identity/mtls/test-certificates.ts'
-import { findProgram } from '../documented-program.ts'
+import { findProgram, readExample } from '../documented-program.ts'
 import { pythonOf, type PythonEnvironment } from './python-environments.ts'
 import { startTokenGateway } from '../token-gateway.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -32,13 +32,16 @@ async function runPython(
 
 it.for<[label: string, PythonEnvironment, printed: string]>([
   ['lancedb', 'lancedb-0.40.0', 'hello\n'],
-  ['databases', 'lancedb-0.40.0', '1 2\n'],
+  ['databases.py', 'lancedb-0.40.0', '1 2\n'],
   ['lance', 'lance-14.0.2', '6\n'],
-  ['catalog', 'lance-14.0.2', 'True\n'],
-])('the documented program %s for Python works', async ([label, environment, printed], { skip }) => {
+  ['catalog.py', 'lance-14.0.2', 'True\n'],
+  ['llamaindex.py', 'vector-stores', '2 world\n'],
+  ['langchain_store.py', 'vector-stores', 'world\n'],
+])('the documented program %s for Python works', async ([name, environment, printed], { skip }) => {
   skip(!inject('installedClients').includes(environment), `${environment} is not installed`)
   const variables = { CATALOG_URL: dev.url, KEY: dev.key }
-  expect(await runPython(environment, await findProgram(`python ${label}`), variables)).toBe(printed)
+  const program = name.endsWith('.py') ? readExample(name) : findProgram(`python ${name}`)
+  expect(await runPython(environment, await program, variables)).toBe(printed)
 })
 
 it('the documented settings for Python work: a token, and one of a file', async ({ skip }) => {
@@ -51,7 +54,7 @@ it('the documented settings for Python work: a token, and one of a file', async 
   const headers = 'extra_headers={"authorization": f"Bearer {os.environ[\'TOKEN\']}"}'
   const withToken = withKey.replace(keySetting, `api_key="", client_config=ClientConfig(${headers}),`)
   expect(await runPython('lancedb-0.40.0', imports + withToken, variables)).toBe('hello\n')
-  const provider = await findProgram('python provider')
+  const provider = await readExample('header_provider.py')
   expect(await runPython('lancedb-0.40.0', provider, variables)).toBe('1\n')
 })
 

@@ -20,8 +20,14 @@ export const pythonEnvironments = {
     'pylance==14.0.2',
     'lance-namespace==0.13.0',
     'lance-ray==0.5.0',
-    'duckdb==2.0.0',
+    'duckdb==2.0.1',
     'polars==2.1.0',
+  ],
+  'vector-stores': [
+    'lancedb==0.40.0',
+    'langchain-core==1.8.3',
+    'llama-index-vector-stores-lancedb==0.6.0',
+    'pandas==3.1.1',
   ],
   'schemathesis-4.32.5': ['schemathesis==4.32.5'],
 } as const satisfies Readonly<Record<string, readonly string[]>>
