@@ -20,31 +20,35 @@ import {
 } from '../../catalog-api/index.ts'
 import { AttemptFailed, type UpstreamResponse } from '../upstream/upstream-attempt.ts'
 import type { Payload } from '../body/checked-body.ts'
-import type { Matched } from '../context.ts'
-import { getMember } from '../facts/stated-facts.ts'
-import { parseJsonBytes } from '../../lib/index.ts'
+import type { Authenticated, Matched } from '../context.ts'
+import { getMember, type JsonObject } from '../facts/stated-facts.ts'
+import { transformInSteps } from '../json/json-transformer.ts'
+import { runInSlices, type Steps } from '../../lib/index.ts'
+import { getPrincipalKey } from '../../limits/index.ts'
 import { getFailureReason } from '../upstream/upstream-error.ts'
 import { ownOperations, type OwnClient, type OwnRequest } from '../upstream/own-client.ts'
 
 /** A change that was sent to the upstream. */
-interface SentChange extends Matched {
+interface SentChange extends Authenticated {
   readonly payload: Payload
   readonly intent: { readonly entry: IntentEntry } | undefined
 }
 
 /** Creates the outcome of a change with a response. */
-export function createOutcome(
+export async function createOutcome(
   response: UpstreamResponse,
   request: SentChange,
   startedAt: number,
-): OutcomeEntry {
+): Promise<OutcomeEntry> {
   const { status } = response
-  // Of the success response to a change, if it is JSON.
-  const body = status < 300 && response.body ? parseJsonBytes(response.body) : undefined
+  const { operation } = request.route
+  const isStated = status < 300 && response.body !== undefined && operation.effect !== 'read'
+  // It goes on if the client has left.
+  const holder = getPrincipalKey(request.principal)
+  const body = isStated ? await runInSlices(readStated(response.body, operation), { holder }) : {}
   const entry = request.intent?.entry
   const versions = entry === undefined ? [] : readCreatedVersions(entry, body)
   // The versions of a batch belong to several tables.
-  const { operation } = request.route
   const version = operation.object === 'none' ? undefined : versions[0]?.version
   const uploadId = operation.multipart === 'begins' ? getMember(body, uploadIdName) : undefined
   return {
@@ -56,6 +60,27 @@ export function createOutcome(
     durationMs: elapsedMs(startedAt),
     details: typeof uploadId === 'string' ? { [uploadIdName]: truncateDetail(uploadId) } : undefined,
   }
+}
+
+/**
+ * Reads what the success response to a change says of versions and uploads, as far as it is JSON. Callers may have made the
+ * rest as large as they like, and parsing takes no pauses.
+ */
+function* readStated(body: Buffer, { entries }: Operation): Steps<JsonObject> {
+  const wanted = new Set(['version', uploadIdName, entries?.results])
+  const stated: Record<string, unknown> = {}
+  try {
+    yield* transformInSteps(body, {
+      visitMember: ({ name, depth }) => (depth === 1 && wanted.has(name) ? 'value' : 'removal'),
+      visitValue(text, { name }) {
+        stated[name] = JSON.parse(text)
+        return undefined
+      },
+    })
+  } catch {
+    // What the catalog did is no less done.
+  }
+  return stated
 }
 
 function getResult(status: number, { effect }: Operation): OutcomeEntry['result'] {

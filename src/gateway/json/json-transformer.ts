@@ -103,6 +103,7 @@ export class JsonTransformer {
   readonly #visitor: JsonVisitor
   readonly #maxValueBytes: number
   readonly #maxValues: number
+  readonly #isRequest: boolean
   readonly #scanner: JsonScanner
   readonly #editor = new JsonEditor()
   readonly #objects: OpenObject[] = []
@@ -139,6 +140,7 @@ export class JsonTransformer {
     this.#visitor = visitor
     this.#maxValueBytes = maxValueBytes
     this.#maxValues = maxValues
+    this.#isRequest = root === 'object'
     this.#forms = [visitor.form ?? noValue]
     this.#scanner = new JsonScanner(
       {
@@ -231,7 +233,8 @@ export class JsonTransformer {
     if (object === undefined) return
     this.#possiblyAbsent = undefined
     this.#countValue(1)
-    this.#addName(object, name)
+    // Of a response, nobody reads what is removed, and it may be large.
+    if (this.#removed === undefined || this.#isRequest) this.#addName(object, name)
     if (this.#skippedDepth !== 0) return
     const from = Math.max(separator, object.begin)
     const member = new OpenMember(name, depth, object, this.#members[depth - 1], from)
@@ -325,6 +328,22 @@ export class JsonTransformer {
       `${quoteForMessage(name)} in the body is longer than ${this.#maxValueBytes} bytes`,
     )
   }
+}
+
+/** How much of a text is taken at once: with the shortest members, some milliseconds of work. */
+const transformedBytes = 64 * 1024
+
+/** Transforms the whole JSON of a response, with pauses. Throws as JsonTransformer does. */
+export function* transformInSteps(text: Buffer, visitor: JsonVisitor): Steps<Buffer> {
+  const json = new JsonTransformer(visitor, text.length, 'any')
+  const transformed: Buffer[] = []
+  for (let from = 0; from < text.length; from += transformedBytes) {
+    yield* json.pushInSteps(text.subarray(from, from + transformedBytes))
+    for (const chunk of json.takeReady()) transformed.push(chunk)
+  }
+  json.end()
+  for (const chunk of json.takeRest()) transformed.push(chunk)
+  return concatChunks(transformed)
 }
 
 const kindsByFirstByte: ReadonlyMap<number, JsonKind | undefined> = new Map([

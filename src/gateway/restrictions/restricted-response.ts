@@ -12,6 +12,7 @@ import {
   removeMessageMetadata,
 } from '../../arrow/index.ts'
 import { refusal } from '../../catalog-api/index.ts'
+import { transformInSteps } from '../json/json-transformer.ts'
 import { listStructs, type VisibleColumns } from '../../policy/index.ts'
 
 /**
@@ -138,7 +139,7 @@ function toBadResponse<Result>(read: () => Result): Result {
 }
 
 /** The members of a description that tell nothing of hidden rows and columns. */
-const describedMembers = ['table', 'namespace', 'version', 'schema'] as const
+const describedMembers: ReadonlySet<string> = new Set(['table', 'namespace', 'version', 'schema'])
 
 /**
  * Removes from the description of a table all but its id, its version and the visible columns: statistics count hidden rows, and
@@ -146,15 +147,24 @@ const describedMembers = ['table', 'namespace', 'version', 'schema'] as const
  * response without a schema in the form of the catalog API.
  */
 export function* trimDescription(body: Buffer, columns: VisibleColumns): Steps<Buffer> {
-  const described = parseJsonBytes(body)
+  const described = parseJsonBytes(yield* cutDescription(body))
   if (!isObject(described)) throw invalidDescription()
   const trimmed: Record<string, unknown> = {}
-  for (const name of describedMembers) {
-    const value = described[name]
-    if (value === undefined || value === null) continue
-    trimmed[name] = name === 'schema' ? yield* trimSchema(value, columns) : value
-  }
+  for (const [name, value] of Object.entries(described))
+    if (value !== null) trimmed[name] = name === 'schema' ? yield* trimSchema(value, columns) : value
   return Buffer.from(JSON.stringify(trimmed))
+}
+
+/** Callers may have made the rest as large as they like, and parsing takes no pauses. */
+function* cutDescription(body: Buffer): Steps<Buffer> {
+  try {
+    return yield* transformInSteps(body, {
+      visitMember: ({ name, depth }) =>
+        (depth === 1 ? describedMembers.has(name) : name !== 'metadata') ? 'members' : 'removal',
+    })
+  } catch {
+    throw invalidDescription()
+  }
 }
 
 function* trimSchema(schema: unknown, columns: VisibleColumns): Steps<unknown> {

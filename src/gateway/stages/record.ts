@@ -26,7 +26,7 @@ export async function record(
 ): Promise<Recorded> {
   const { intent, upstreamResponse } = request
   if (intent === undefined) return advance(request, { outcome: undefined })
-  const outcome = createOutcome(upstreamResponse, request, sentAt)
+  const outcome = await createOutcome(upstreamResponse, request, sentAt)
   await changeTracker.recordOutcome(intent, outcome)
   return advance(request, { outcome })
 }

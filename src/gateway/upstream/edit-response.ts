@@ -10,7 +10,7 @@ import {
   uploadIdName,
 } from '../../catalog-api/index.ts'
 import { getMembers, isListOfStrings, type JsonForm, noValue, type Steps } from '../../lib/index.ts'
-import { concatChunks, JsonTransformer, type JsonVisitor } from '../json/json-transformer.ts'
+import { transformInSteps, type JsonVisitor } from '../json/json-transformer.ts'
 import type { Principal } from '../../identity/index.ts'
 import type { NamedWork, SealedIds } from '../sealed-tokens.ts'
 import type { CallerRestriction } from '../../policy/index.ts'
@@ -37,25 +37,14 @@ interface ReplacedId {
   readonly replace: (upstreamId: string) => string
 }
 
-/** How much of a text is taken at once: with the shortest members, some milliseconds of work. */
-const transformedBytes = 64 * 1024
-
 /**
  * Edits the body of a response. A body without anything to edit is returned as it is. Throws ServiceUnavailable (502)
  * for a body that is not JSON but has to be edited, because its content cannot be checked.
  */
 export function* editResponse(body: Buffer, edits: ResponseEdits): Steps<Buffer> {
   if (body.length === 0 || (edits.mayBeText && isText(body)) || !(yield* isEdited(body, edits))) return body
-  const text = new JsonTransformer(createVisitor(edits), body.length, 'any')
-  const edited: Buffer[] = []
   try {
-    for (let from = 0; from < body.length; from += transformedBytes) {
-      yield* text.pushInSteps(body.subarray(from, from + transformedBytes))
-      for (const chunk of text.takeReady()) edited.push(chunk)
-    }
-    text.end()
-    for (const chunk of text.takeRest()) edited.push(chunk)
-    return concatChunks(edited)
+    return yield* transformInSteps(body, createVisitor(edits))
   } catch (error) {
     throw refusal('upstream_response_invalid', 'the response of the catalog is not JSON', { cause: error })
   }
