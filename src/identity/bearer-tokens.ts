@@ -81,8 +81,8 @@ async function openIssuers(
   const opening: Promise<TrustedIssuer>[] = tokenIssuersSchema.parse(issuers).map(async (issuer) => ({
     issuer,
     jwks: await openJwks(issuer, runtime),
-    readCaller: createCallerReader(issuer, () =>
-      runtime.report({ source: issuer.name, outcome: 'missing-groups' }),
+    readCaller: createCallerReader(issuer, (cause) =>
+      runtime.report({ source: issuer.name, outcome: 'missing-groups', cause }),
     ),
   }))
   if (kubernetes !== undefined) opening.push(openKubernetesIssuer(kubernetes, cluster, runtime))

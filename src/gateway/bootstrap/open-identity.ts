@@ -54,7 +54,7 @@ export async function openIdentity(
         case 'missing-groups':
           metrics.tokens_without_groups_total.inc({ issuer: source })
           // Callers may have no groups: one line is a hint, the metric shows whether no token has them.
-          if (!withoutGroups.has(source)) log.warn({ source }, 'groups claim not found in a token')
+          if (!withoutGroups.has(source)) log.warn(fields, 'groups claim not found in a token')
           withoutGroups.add(source)
           return undefined
         case 'refused-keys':

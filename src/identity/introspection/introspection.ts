@@ -45,8 +45,8 @@ export async function openIntrospection(
     files: [clientSecretFile],
     read: () => readSecret(clientSecretFile),
   })
-  const readCaller = createCallerReader(settings, () =>
-    report({ source: settings.name, outcome: 'missing-groups' }),
+  const readCaller = createCallerReader(settings, (cause) =>
+    report({ source: settings.name, outcome: 'missing-groups', cause }),
   )
   const agent = new Agent({
     connections: maxConcurrent,

@@ -1,7 +1,7 @@
 import type { ClaimPath } from '../../config/index.ts'
 import type { Principal } from '../principal.ts'
 import { AuthenticationError } from '../authentication-error.ts'
-import { isObject } from '../../lib/index.ts'
+import { isObject, suggestSimilar } from '../../lib/index.ts'
 
 const maxNameLength = 2048
 // Control characters, line separators and lone surrogates: never part of a name, and misleading in output.
@@ -29,15 +29,19 @@ export interface ClaimNames {
   readonly groupsClaim?: ClaimPath | undefined
 }
 
-/** Creates a reader of callers. `onMissingGroups` is called for each token without the configured groups claim. */
+/** Creates a reader of callers. `onMissingGroups` gets the name of the groups claim, and a similar one, for each token without it. */
 export function createCallerReader(
   { subjectClaim, groupsClaim }: ClaimNames,
-  onMissingGroups: () => void,
+  onMissingGroups: (cause: string) => void,
 ): ReadCaller {
   return (claims) => {
     const subject = readSubject(claims, subjectClaim)
-    const groups = groupsClaim === undefined ? [] : readGroups(claims, groupsClaim)
-    if (groups === undefined) onMissingGroups()
+    if (groupsClaim === undefined) return { subject, groups: [] }
+    const groups = readGroups(claims, groupsClaim)
+    if (groups === undefined) {
+      const name = [groupsClaim].flat().join('.')
+      onMissingGroups(`no claim "${name}"${suggestSimilar(name, Object.keys(claims))}`)
+    }
     return { subject, groups: groups ?? [] }
   }
 }

@@ -270,6 +270,11 @@ describe('groups', () => {
     await authenticateBearer(authenticator, await signToken(issuer.key, { realm: { roles: [] } }))
     expect(reported()).toEqual([])
     await authenticateBearer(authenticator, await signToken(issuer.key, { realm: {} }))
-    expect(reported()).toEqual([{ source: 'corp', outcome: 'missing-groups' }])
+    await authenticateBearer(authenticator, await signToken(issuer.key, { 'realm.role': [] }))
+    const event = { source: 'corp', outcome: 'missing-groups' }
+    expect(reported()).toEqual([
+      { ...event, cause: 'no claim "realm.roles"' },
+      { ...event, cause: 'no claim "realm.roles"; did you mean "realm.role"?' },
+    ])
   })
 })
