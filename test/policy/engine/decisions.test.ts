@@ -45,7 +45,7 @@ const events = [policy('p', 'a', [rule('r', 'allow', { tables: ['evt_*'] })])]
 const namesOfUsers = [policy('p', 'a', [rule('r', 'allow', { subjects: { users: ['sales'] } })])]
 const cafe = [policy('p', 'caf\u00e9', [rule('r', 'allow')])]
 
-// decisions-match-oracle.test.ts generates these and all others.
+// decisions-match-oracle.test.ts generates most of these and all others.
 it.each<[what: string, policies: readonly WrittenPolicy[], ...question: Question, decided: string]>([
   ['no table of the same path', sales, 'DropTable', 'table', 'prod/sales', 'nobody'],
   ['a deny above overrides inherit: false', denyAbove, 'DropTable', 'table', 'a/b/t', 'denied by top/no'],
@@ -53,6 +53,7 @@ it.each<[what: string, policies: readonly WrittenPolicy[], ...question: Question
   ['no namespaces', events, 'ListTables', 'namespace', 'a/evt_1', 'nobody'],
   ['a user is no group of this name', namesOfUsers, 'QueryTable', 'table', 'a/t', 'nobody'],
   ['not only alike', cafe, 'ListTables', 'namespace', 'cafe\u0301', 'nobody'],
+  ['also by case', cafe, 'ListTables', 'namespace', 'Caf\u00e9', 'nobody'],
   ['or a member of every object', cafe, 'ListTables', 'namespace', '__proto__', 'nobody'],
 ])('%s', (_what, policies, permission, kind, path, decided) => {
   expect(decider(policies, [permission, kind, path])).toBe(decided)

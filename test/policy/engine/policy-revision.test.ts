@@ -28,6 +28,8 @@ it('differs if a decision may differ', () => {
     { ...one, namespace: ['a', 'a'] },
     { ...one, inherit: false },
     { ...one, rules: [] },
+    { ...one, tags: { namespace: ['eu'] } },
+    { ...one, tags: { namespace: ['eu', 'x'] } },
     { ...one, rules: [{ ...rule, effect: 'deny' }] },
     { ...one, rules: [{ ...rule, operations: ['read'] }] },
     { ...one, rules: [{ ...rule, tables: ['t'] }] },
