@@ -25,6 +25,7 @@ import { selectClientDialect } from './http/client-dialect.ts'
 import { executeOperation } from './http/execute-operation.ts'
 import { MemoryBudget } from './http/request-body.ts'
 import {
+  jsonType,
   type Reply,
   sendReply,
   toCatalogError,
@@ -131,7 +132,7 @@ function createPages(catalog: Catalog, { registry }: Metrics): ReadonlyMap<strin
     [
       openApiPath,
       async ({ headers: { 'if-none-match': known } }) => {
-        const headers = { ...documentHeaders, 'content-type': 'application/json' }
+        const headers = { ...documentHeaders, 'content-type': jsonType }
         const isKnown = known !== undefined && listsEntityTag(known, documentHeaders.etag)
         return isKnown ? { status: 304, headers, body: '' } : { status: 200, headers, body: document }
       },

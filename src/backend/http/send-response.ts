@@ -13,8 +13,10 @@ export interface Reply {
   readonly body: string | AsyncIterable<unknown>
 }
 
+export const jsonType = 'application/json; charset=utf-8'
+
 export function toJsonReply(value: unknown, status = 200, headers: Reply['headers'] = {}): Reply {
-  return { status, headers: { ...headers, 'content-type': 'application/json' }, body: JSON.stringify(value) }
+  return { status, headers: { ...headers, 'content-type': jsonType }, body: JSON.stringify(value) }
 }
 
 /** JSON (plain text if the result is a text and the client asks for that), an empty body, or Arrow data. */
@@ -44,6 +46,8 @@ export async function sendReply(
   response.statusCode = status
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
   if (typeof body === 'string') {
+    // Node sets it for no response to HEAD.
+    if (status !== 304) response.setHeader('content-length', Buffer.byteLength(body))
     response.end(body)
     return
   }
