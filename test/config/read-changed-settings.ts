@@ -4,7 +4,7 @@ import { readGatewaySettings, type GatewaySettings } from '../../src/config/gate
 import { folderWith } from '../policy/source/policy-folder.ts'
 
 /** The least that a gateway needs. */
-export const leastSettings = {
+const leastSettings = {
   upstream: { url: 'https://catalog.example' },
   identity: { anonymous: true },
   policies: { folder: 'policies' },
