@@ -15,7 +15,6 @@ export {
   getRequestRecord,
   passThroughOperation,
   type RecordFilter,
-  type RequestKind,
   type SelectedRecord,
   type Selection,
   selectRecords,

@@ -22,23 +22,13 @@ const disjointGroups = [...permissionGroups].filter(
   ([name]) => !['index', 'schema', 'read', 'change', 'all'].includes(name),
 )
 
-/** Maximum number of nodes shown; others can be requested by name. */
-const maxNodes = 500
+/** Maximum number of suggested namespaces; others can be requested by name. */
+const maxNamespaces = 500
 
-/** Lists the direct child namespaces that policies mention, and whether policies mention some beneath them. */
-export function listNamespaces(documents: readonly PolicyDocument[], above: Identifier) {
-  const found = new Map<string, { policies: string[]; hasChildren: boolean }>()
-  for (const { namespace, name: policy } of documents) {
-    const name = namespace[above.length]
-    if (name === undefined || !above.every((part, index) => namespace[index] === part)) continue
-    const node = found.get(name) ?? { policies: [], hasChildren: false }
-    if (namespace.length === above.length + 1) node.policies.push(policy)
-    else node.hasChildren = true
-    found.set(name, node)
-  }
-  const nodes = [...found].map(([name, node]) => ({ name, ...node }))
-  const sorted = nodes.toSorted((one, other) => (one.name < other.name ? -1 : 1))
-  return { nodes: sorted.slice(0, maxNodes), omitted: Math.max(0, sorted.length - maxNodes) }
+/** Lists the namespaces that policies are about, as commands read them. */
+export function listNamespaces(documents: readonly PolicyDocument[]): readonly string[] {
+  const names = new Set(documents.map(({ namespace }) => formatIdentifierText(namespace)))
+  return [...names].toSorted().slice(0, maxNamespaces)
 }
 
 /** As `policy who-can` does. For a namespace, operations on tables apply to any table in it, whatever its name. */

@@ -1,42 +1,30 @@
 import { readdir, readFile } from 'node:fs/promises'
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders } from 'node:http'
 import { extname } from 'node:path'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { apiKeyHeader, CatalogError, type Identifier, parseIdentifierText } from '../catalog-api/index.ts'
-import type { AuditLog } from '../audit/index.ts'
+import { CatalogError, parseIdentifierText } from '../catalog-api/index.ts'
+import { type AuditLog, readComparison } from '../audit/index.ts'
 import { isCrossSite, isLink, readSendingPage } from '../lib/index.ts'
 import { createAccessReport, listNamespaces } from './access-report.ts'
-import { readConsoleState, type ConsoleStateSource, type RefusedRequest } from './console-state.ts'
-import { createNewestChangesReader } from './newest-changes.ts'
+import { formatAccessReport } from './access-texts.ts'
+import { createNewestEntriesReader } from './audit/newest-entries.ts'
+import { parseSearch } from './audit/search.ts'
+import { readConsoleState, type ConsoleStateSource } from './console-state.ts'
 import { addPlayground, type PlaygroundSource } from './playground/playground.ts'
+import { createThreadRunner } from './thread/run-in-thread.ts'
 
 export interface ConsoleSource extends ConsoleStateSource, PlaygroundSource {
-  /** The newest first. */
-  readonly refusals: readonly RefusedRequest[]
   readonly audit: Pick<AuditLog, 'status' | 'durableEnd'>
-  /**
-   * Writes what the catalog API responds to a request for the listing of namespaces. Throws CatalogError or RequestError
-   * for a listing that cannot be requested.
-   */
-  listCatalog(listing: CatalogListing, request: IncomingMessage, response: ServerResponse): void
-}
-
-/** A page of the namespaces in a namespace, as its credential may see them. */
-interface CatalogListing {
-  readonly id: Identifier
-  /** Of the page before. */
-  readonly pageToken: string | undefined
-  /** Header names and values in turn; empty for an anonymous viewer. */
-  readonly credential: readonly string[]
 }
 
 /**
- * Read-only, without credentials: anyone who can reach the admin port sees principals, ids and policies. Only the catalog
- * asks for a credential, that of the main port.
+ * Read-only, without credentials: anyone who can reach the admin port sees principals, ids and policies.
  */
 export async function addConsole(server: FastifyInstance, source: ConsoleSource): Promise<void> {
   const files = await readPageFiles()
-  const readChanges = createNewestChangesReader(source.auditFolder, () => source.audit.durableEnd())
+  const { auditFolder } = source
+  const readNewest = createNewestEntriesReader(auditFolder, () => source.audit.durableEnd())
+  const search = createThreadRunner()
   await server.register((scope, _options, done) => {
     scope.addHook('onRequest', (request, reply, next) => {
       void reply.headers(consoleHeaders)
@@ -55,25 +43,22 @@ export async function addConsole(server: FastifyInstance, source: ConsoleSource)
     }
     scope.get(`${pageRoute}/data`, async () => ({
       state: await readConsoleState(source),
-      refusals: source.refusals,
-      ...(await readChanges()),
+      comparison: await readComparison(auditFolder),
+      ...(await readNewest()),
     }))
     scope.get(
-      `${pageRoute}/namespaces`,
-      createObjectHandler(({ id }) => listNamespaces(source.policies().documents, id)),
+      `${pageRoute}/search`,
+      createHandler(async ({ query }, reply) => {
+        const found = await search({ auditFolder, selection: parseSearch(query) })
+        return reply.code('error' in found ? 400 : 200).send(found)
+      }),
     )
+    scope.get(`${pageRoute}/namespaces`, () => ({ namespaces: listNamespaces(source.policies().documents) }))
     scope.get(
       `${pageRoute}/access`,
-      createObjectHandler(({ id, kind }) => createAccessReport(source.policies(), kind, id)),
-    )
-    scope.get(
-      `${pageRoute}/catalog`,
-      createObjectHandler(({ id }, request, reply) => {
-        const { page_token: token } = request.query
-        const pageToken = typeof token === 'string' ? token : undefined
-        for (const [name, value] of Object.entries(consoleHeaders)) reply.raw.setHeader(name, value)
-        source.listCatalog({ id, pageToken, credential: readCredential(request) }, request.raw, reply.raw)
-        return reply.hijack()
+      createHandler(({ query }) => {
+        const { id, kind } = parseObject(query)
+        return formatAccessReport(createAccessReport(source.policies(), kind, id))
       }),
     )
     addPlayground(scope, pageRoute, () => source.policies().documents, source)
@@ -81,22 +66,15 @@ export async function addConsole(server: FastifyInstance, source: ConsoleSource)
   })
 }
 
-interface ObjectQuery {
-  readonly id: Identifier
-  readonly kind: 'namespace' | 'table'
-}
-
-interface ObjectRoute {
+interface QueryRoute {
   readonly Querystring: Readonly<Record<string, unknown>>
 }
 
-/** Responds with 400 if the id is invalid. */
-function createObjectHandler(
-  respond: (requested: ObjectQuery, request: FastifyRequest<ObjectRoute>, reply: FastifyReply) => object,
-) {
-  return (request: FastifyRequest<ObjectRoute>, reply: FastifyReply): unknown => {
+/** Responds with 400 to what is invalid. */
+function createHandler(respond: (request: FastifyRequest<QueryRoute>, reply: FastifyReply) => object) {
+  return async (request: FastifyRequest<QueryRoute>, reply: FastifyReply): Promise<unknown> => {
     try {
-      return respond(parseObjectQuery(request.query), request, reply)
+      return await respond(request, reply)
     } catch (error) {
       if (error instanceof CatalogError) return reply.code(400).send({ error: error.message })
       throw error
@@ -105,17 +83,9 @@ function createObjectHandler(
 }
 
 /** Parses `?id=prod/sales&kind=namespace`. */
-function parseObjectQuery({ id: text, kind }: ObjectRoute['Querystring']): ObjectQuery {
+function parseObject({ id: text, kind }: QueryRoute['Querystring']) {
   const id = typeof text === 'string' && text !== '' ? parseIdentifierText(text) : []
-  return { id, kind: kind === 'table' && id.length > 0 ? 'table' : 'namespace' }
-}
-
-/** The credentials of a request: header names and values in turn. */
-function readCredential({ headers }: FastifyRequest<ObjectRoute>): readonly string[] {
-  return [apiKeyHeader, 'authorization'].flatMap((name) => {
-    const value = headers[name]
-    return typeof value === 'string' ? [name, value] : []
-  })
+  return { id, kind: kind === 'table' && id.length > 0 ? 'table' : 'namespace' } as const
 }
 
 /** Only own files are loaded or run, no other page can frame the console, and nothing is cached. */

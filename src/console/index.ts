@@ -1,5 +1,5 @@
 /**
  * The console on the admin port (`addConsole`) and what it asks of the gateway (`ConsoleSource`).
  */
-export type { RefusedRequest, UpstreamState } from './console-state.ts'
+export type { UpstreamState } from './console-state.ts'
 export { addConsole, type ConsoleSource } from './console.ts'

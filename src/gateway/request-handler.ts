@@ -13,8 +13,6 @@ import type { RequestObserver } from './observability/request-observer.ts'
 import { handle, type Pipeline } from './pipeline.ts'
 import { Trace } from './trace.ts'
 
-export type RequestHandler = ReturnType<typeof createRequestHandler>
-
 /** Creates what passes requests from any server to the pipeline. */
 export function createRequestHandler(
   pipeline: Pipeline,

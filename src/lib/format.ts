@@ -19,3 +19,14 @@ const units: readonly (readonly [size: number, name: string])[] = [
 export function quoteForShell(text: string): string {
   return /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
 }
+
+/** Aligns columns, two spaces apart; the last column is not padded. */
+export function alignColumns(rows: readonly (readonly string[])[]): readonly string[] {
+  const widths = (rows[0] ?? []).map((_, index) => Math.max(...rows.map((row) => row[index]?.length ?? 0)))
+  return rows.map((row) =>
+    row
+      .map((text, index) => text.padEnd(widths[index] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  )
+}

@@ -6,7 +6,7 @@ export { mapInSlices, runAtOnce, type RunInSlices, runInSlices, type Steps } fro
 export { Backoff, ClosingStack, TimeoutExceeded, withTimeout } from './async/waiting.ts'
 export { getKeys, groupBy, memoize, withoutReserve } from './collections.ts'
 export { hasErrorCode, ignoreMissing, toError } from './errors.ts'
-export { formatBytes, formatCount, quoteForShell } from './format.ts'
+export { alignColumns, formatBytes, formatCount, quoteForShell } from './format.ts'
 export { type FileLock, lockFile, withFileLock } from './fs/file-lock.ts'
 export {
   createFileFollower,

@@ -10,12 +10,20 @@ export {
   type ReportedCaller,
   summarizeDiff,
 } from './analysis/diff-policies.ts'
-export { explain, explainRules, type Explanation } from './analysis/explain.ts'
+export { explain } from './analysis/explain.ts'
+export { formatExplanation } from './analysis/format-explanation.ts'
+export {
+  formatAnswer,
+  formatColumns,
+  formatConditionResult,
+  formatGrants,
+  formatPolicySubject,
+  formatPolicySubjects,
+} from './analysis/format-policy.ts'
 export {
   type Entitlements,
   type Grant,
   listTableRules,
-  type Scope,
   type Sight,
   whatCan,
   whoCan,
@@ -43,7 +51,6 @@ export {
 export { describeConditionError } from './conditions/condition-errors.ts'
 export { matchesAny } from './conditions/name-pattern.ts'
 export {
-  factsAvailableFor,
   type KnownFacts,
   listDestinations,
   operationFactsOf,
@@ -52,7 +59,6 @@ export {
 } from './conditions/permission-facts.ts'
 export { createRuleReference, type ReportConditionFailure } from './engine/compiled-rule.ts'
 export { type Allowed, type Decision, qualifiedRuleName, type RuleReference } from './engine/decision.ts'
-export type { ConditionResult } from './engine/evaluate.ts'
 export {
   isNamespaceMember,
   namespaceKey,
@@ -60,23 +66,14 @@ export {
   objectPosition,
   readsPart,
 } from './engine/object-position.ts'
-export {
-  anonymousSubject,
-  anyCaller,
-  anySubject,
-  type KnownCaller,
-  listSubjects,
-  type Subject,
-} from './engine/subject.ts'
+export { anonymousSubject, anyCaller, type KnownCaller } from './engine/subject.ts'
 export { mergeByPolicy } from './language/for-each.ts'
 export {
-  type NamedSubjects,
   policyApiGroup,
   type PolicyDocument,
   policyKind,
   policyResourceName,
   resourceApiVersion,
-  type Subjects,
 } from './language/policy-document.ts'
 export { formatProblem, PolicyError, type PolicyProblem } from './language/policy-error.ts'
 export {
@@ -99,11 +96,9 @@ export { FilterError } from './restrictions/filter-tokens.ts'
 export { type FindColumn, printColumnExpression, printFilter } from './restrictions/print-filter.ts'
 export {
   type CallerRestriction,
-  describeRestriction,
   isSameRestriction,
   listRowColumns,
   listStructs,
-  type RestrictionReport,
   type TableRestriction,
 } from './restrictions/restriction.ts'
 export { assertAnyPolicy, collectDocuments, findDocumentProblems } from './source/document-problems.ts'
@@ -137,6 +132,7 @@ export {
   watchFolders,
 } from './source/policy-source.ts'
 export { listTags } from './tags/object-tags.ts'
+export { formatDisagreements } from './testing/format-disagreements.ts'
 export { runTests, type TestResult } from './testing/decision-test.ts'
 export {
   canDescribe,

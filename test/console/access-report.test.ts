@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { createAccessReport, listNamespaces } from '../../src/console/access-report.ts'
+import { formatAccessReport } from '../../src/console/access-texts.ts'
 import { createExtraOperations } from '../../src/catalog-api/extra-operation.ts'
 import { permissionNames } from '../../src/catalog-api/permissions.ts'
 import { parsePolicies } from '../policy/parse-policies.ts'
@@ -146,14 +147,21 @@ it('the report lists the extra operations that policies name', () => {
   expect(names).not.toContain('extra operations')
 })
 
-it('the tree has the namespaces that policies mention, level by level', () => {
-  expect(listNamespaces(documents, [])).toEqual({
-    nodes: [{ name: 'prod', policies: [], hasChildren: true }],
-    omitted: 0,
-  })
-  expect(listNamespaces(documents, ['prod']).nodes).toEqual([
-    { name: 'raw', policies: ['raw'], hasChildren: false },
-    { name: 'sales', policies: ['sales'], hasChildren: false },
+it('the namespaces that policies are about are suggested', () => {
+  expect(listNamespaces(documents)).toEqual(['/', 'prod/raw', 'prod/sales'])
+})
+
+it('a report is a table of words, and the rules of a caller are those that who-can prints', () => {
+  const { titles, callers } = formatAccessReport(
+    createAccessReport(set, 'table', ['prod', 'sales', 'orders']),
+  )
+  expect(titles.slice(0, 4)).toEqual(['Caller', 'Sees', 'browse', 'query'])
+  const etl = callers.find(({ name }) => name === 'user etl')
+  expect(titles.indexOf('write')).toBe(4)
+  expect(etl?.cells.slice(0, 4)).toEqual(['nothing', '–', '–', expect.stringMatching(/, if$/)])
+  expect(etl?.grants).toMatch(/by sales\/writers \(.*\)\n +if mode == "append"/)
+  const raw = formatAccessReport(createAccessReport(set, 'namespace', ['prod', 'raw']))
+  expect(raw.forTables).toEqual([
+    expect.stringMatching(/^people: raw\/eu \(.*\): columns id number; rows \(/),
   ])
-  expect(listNamespaces(documents, ['prod', 'sales']).nodes).toEqual([])
 })

@@ -1,8 +1,12 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { allowEverything, openGateway, type TestedGateway } from '../gateway/support/open-gateway.ts'
-import { serveListings } from '../gateway/support/listing-upstream.ts'
-import { startRecordingUpstream, type RecordingUpstream } from '../gateway/support/recording-upstream.ts'
+import {
+  respondWith,
+  startRecordingUpstream,
+  type RecordingUpstream,
+} from '../gateway/support/recording-upstream.ts'
+import { saveComparison } from '../../src/audit/compare/last-comparison.ts'
 import { hasBrowser, startBrowser } from './browser.ts'
 
 const isInstalled = hasBrowser()
@@ -21,9 +25,7 @@ const pageErrors: string[] = []
 beforeAll(async () => {
   if (!isInstalled) return
   upstream = await startRecordingUpstream()
-  upstream.answering = serveListings({
-    namespaces: { '': ['lab', 'prod'], lab: Array.from({ length: 201 }, (_, index) => `team${index}`) },
-  })
+  upstream.answering = respondWith(200, {})
   gateway = await openGateway(upstream.url, {
     users: ['alice'],
     policies: [
@@ -81,85 +83,92 @@ beforeEach(async () => {
     .waitFor()
 })
 
-/** A namespace in the tree that unfolds. */
-const inTree = (name: string) => page.locator('#tree summary').getByText(name, { exact: true })
+const entries = () => page.getByRole('list', { name: 'Changes and refusals' }).getByRole('listitem')
 
 inBrowser('refusals and changes are shown live, and no name becomes markup', async () => {
   expect((await gateway.post(`${route}/create`, { body: {} })).status).toBe(200)
   expect((await gateway.post(`${route}/drop`, { as: 'alice', body: {} })).status).toBe(403)
-  const change = page.getByRole('listitem').filter({ hasText: 'CreateNamespace' })
+  const change = entries().filter({ hasText: 'CreateNamespace' })
   await change.filter({ hasText: hostile }).filter({ hasText: 'committed' }).waitFor()
   await change.locator('summary').click()
   await change
-    .getByText(/^committed \(200\) after .* record \d+ of \d{8}-[0-9a-f]{12}, [0-9a-f]{64}$/)
+    .getByText(/^committed \(200\) after .* record \d+ of \d{8}-[0-9a-f]{12}, hash [0-9a-f]{12}$/)
     .waitFor()
-  const refusals = page.getByRole('list', { name: 'Newest refusals' })
-  await refusals.getByText('403 no_rule').waitFor()
-  await refusals.getByText('alice', { exact: true }).waitFor()
+  await entries().filter({ hasText: '403 no_rule' }).filter({ hasText: 'alice' }).waitFor()
   expect(await page.locator('img[src="x"]').count()).toBe(0)
   expect(await page.title()).toBe('catalog-gateway console')
   expect(pageErrors).toEqual([])
 })
 
-inBrowser('the tree and the matrix show permissions and their rules', async () => {
-  await page.getByRole('button', { name: hostile, exact: true }).click()
+inBrowser('the matrix shows permissions and their rules', async () => {
+  const show = async (id: string) => {
+    await page.locator('#access-id').fill(id)
+    await page.locator('#access-id').press('Enter')
+  }
+  await show(hostile)
   await page.getByRole('button', { name: `user ${hostile}` }).waitFor()
-  await inTree('prod').click()
-  await page.getByRole('button', { name: 'sales', exact: true }).click()
+  await show('prod/sales')
   const caller = page.getByRole('button', { name: 'group analysts' })
   await page.getByRole('row', { name: /^group analysts – all, if – / }).waitFor()
   await caller.press('Enter')
-  await page.getByText('by sales/analysts (').waitFor()
-  await page.getByText('client.address != "192.0.2.7"').waitFor()
-  await page.getByLabel('Object').fill('prod//sales')
-  await page.getByLabel('Object').press('Enter')
+  await page.getByText(/by sales\/analysts \(.*\)\s+if client.address != "192.0.2.7"/).waitFor()
+  await show('closed')
+  await page
+    .getByRole('row', { name: /not user alice/ })
+    .first()
+    .waitFor()
+  await show('prod//sales')
   await page.getByText(/empty/).waitFor()
+  expect(
+    await page
+      .locator('#namespaces option')
+      .evaluateAll((all) => all.map((one) => one.getAttribute('value'))),
+  ).toContain('prod/sales')
   expect(pageErrors.filter((text) => !text.includes('400'))).toEqual([])
 })
 
-inBrowser('with a credential, the tree has the namespaces of the catalog, page by page', async () => {
-  await inTree('prod').waitFor()
-  expect(await inTree('lab').count()).toBe(0)
-  const field = page.getByLabel('API key or token')
-  await field.fill('unknown-key')
-  await field.press('Enter')
-  await page
-    .getByRole('alert')
-    .getByText(/malformed API key/)
-    .waitFor()
-  await field.fill(gateway.key('dev'))
-  await field.press('Enter')
-  await inTree('lab').press('Enter')
-  await inTree('team199').waitFor()
-  expect(await inTree('team200').count()).toBe(0)
-  await page.getByRole('button', { name: 'more in lab' }).press('Enter')
-  await inTree('team200').click()
-  await page.getByRole('heading', { name: 'On lab/team200' }).waitFor()
-  expect(await field.inputValue()).toBe('')
-  expect(pageErrors.filter((text) => !/40[14]/.test(text))).toEqual([])
-})
-
 inBrowser(
-  'a policy is tried: its findings by line, a decision, and the calls that would change',
+  'a policy is tried: findings and failed tests by line, decisions, and calls that would change',
   async () => {
     await gateway.post('/v1/namespace/tried/create', { body: {} })
     const text = page.getByLabel(/Text, tried beside/)
     const result = page.getByRole('region', { name: 'Result' })
+    const attempt = page.getByRole('button', { name: 'Try', exact: true })
     const usual = await text.inputValue()
+    expect(await page.locator('#playground-lines').innerText()).toBe(
+      usual
+        .split('\n')
+        .map((_, index) => index + 1)
+        .join('\n'),
+    )
     await text.fill(usual.replace('effect: allow', 'effect: permit'))
-    await page.getByRole('button', { name: 'Try', exact: true }).click()
+    await attempt.click()
     await result.getByRole('button', { name: /^8:/ }).click()
     expect(await page.evaluate('getSelection().toString()')).toBe('    effect: permit')
     const deny = usual
       .replace('effect: allow', 'effect: deny')
-      .replace('[prod, sales]', '[tried]')
+      .replaceAll('[prod, sales', '[tried')
       .replace('users: [ada]', 'any: true')
       .replace('[read]', '[all]')
     await text.fill(deny)
     await page.getByLabel('Caller, or nothing').fill('dev')
     await page.getByLabel('Table or namespace').fill('tried/orders')
-    await page.getByLabel('Table or namespace').press('Enter')
-    await result.getByText('denied by sales-readers/read (new policy:7); in force: allowed').waitFor()
+    await page.getByRole('button', { name: 'Add a question' }).click()
+    await page.getByLabel('Caller, or nothing').last().fill('alice')
+    await attempt.click()
+    const decisions = result.getByRole('listitem')
+    await decisions
+      .filter({ hasText: /denied.*dev: QueryTable on tried\/orders.*in force: allowed/ })
+      .getByText('why')
+      .click()
+    await result
+      .getByText(/by sales-readers\/read \(new policy:7\)/)
+      .first()
+      .waitFor()
+    await decisions.filter({ hasText: /denied.*alice: QueryTable on tried\/orders.*as in force/ }).waitFor()
+    await result.getByText('0 of 1 passed').waitFor()
+    await result.getByRole('button', { name: '12', exact: true }).click()
+    expect(await page.evaluate('getSelection().toString()')).toBe('  - name: readers read')
     await result.getByRole('row', { name: /^CreateNamespace dev 1 allowed denied by .* tried$/ }).waitFor()
     await page.getByLabel('File').selectOption('policies.yaml')
     await expect.poll(() => text.inputValue()).toContain('everything')
@@ -169,9 +178,8 @@ inBrowser(
 
 inBrowser('a refusal shows its rule and a command that explains it', async () => {
   expect((await gateway.post('/v1/namespace/closed/drop', { as: 'alice', body: {} })).status).toBe(403)
-  const refusal = page.getByRole('list', { name: 'Newest refusals' }).getByRole('listitem')
-  const denied = refusal.filter({ hasText: 'closed' }).first()
-  await denied.getByText('why: denied by closed/alice').click()
+  const denied = entries().filter({ hasText: 'denied by closed/alice' }).first()
+  await denied.getByText('denied by closed/alice', { exact: true }).click()
   await denied.getByText(/^closed\/alice \(\S+\.yaml:\d+\)$/).waitFor()
   const command = await denied.locator('code').innerText()
   expect(command).toMatch(
@@ -180,29 +188,38 @@ inBrowser('a refusal shows its rule and a command that explains it', async () =>
   expect(pageErrors).toEqual([])
 })
 
-inBrowser('the search filters refusals and changes', async () => {
+inBrowser('the search finds requests in the log, and shows the newest again', async () => {
   const { headers } = await gateway.post('/v1/namespace/closed/drop', { as: 'alice', body: {} })
-  await gateway.get('/v1/namespace/$/list', { as: null })
-  const refusals = page.getByRole('list', { name: 'Newest refusals' }).getByRole('listitem')
-  const ofNobody = refusals.filter({ hasText: '401 missing_credential' })
-  await ofNobody.first().waitFor()
-  const search = page.getByRole('searchbox')
-  await search.fill(String(headers['x-request-id']))
-  await page.getByText(/^1 of \d+ found$/).waitFor()
-  await search.fill('closed/alice')
-  expect(await ofNobody.first().isVisible()).toBe(false)
-  await refusals.filter({ hasText: 'denied' }).first().waitFor()
-  await search.fill('nothing has this name')
-  await page.getByText(/^0 of \d+ found$/).waitFor()
+  await gateway.post('/v1/namespace/found/create', { body: {} })
+  const search = page.getByRole('button', { name: 'Search the log' })
+  await page.getByLabel('Which is').fill(String(headers['x-request-id']))
+  await search.click()
+  await page.getByText('1 found', { exact: true }).waitFor()
+  await page.getByRole('button', { name: 'Show the newest' }).click()
+  await page.getByText('the newest, as they happen').waitFor()
+  await page.locator('#search [name=object]').fill('found')
+  await page.getByLabel('To', { exact: true }).fill('2020-01-31')
+  await search.click()
+  await page.getByText('0 found', { exact: true }).waitFor()
+  await page.getByLabel('To', { exact: true }).fill('')
+  await search.click()
+  await page.getByText('1 found', { exact: true }).waitFor()
+  await entries().filter({ hasText: 'CreateNamespace' }).filter({ hasText: 'found' }).waitFor()
+  expect(pageErrors).toEqual([])
 })
 
-inBrowser('a full denial is named beside a condition', async () => {
-  await page.getByLabel('Object').fill('closed')
-  await page.getByLabel('Object').press('Enter')
-  await page
-    .getByRole('row', { name: /not user alice/ })
-    .first()
-    .waitFor()
+inBrowser('the last comparison is shown, and versions that no record explains', async () => {
+  await page.getByText('Not compared yet.').waitFor()
+  await saveComparison(gateway.auditFolder, {
+    time: new Date().toISOString(),
+    tables: 2,
+    versions: 1200,
+    unexplained: 1,
+    found: [{ id: ['prod', 'orders'], branch: 'main', version: 7 }],
+    problems: [],
+  })
+  await page.getByText('Versions without a record').waitFor()
+  await page.getByText('prod/orders version 7 of main, unknown time').waitFor()
 })
 
 inBrowser('without the gateway, the page shows since when its data is stale', async () => {

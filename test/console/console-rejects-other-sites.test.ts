@@ -32,7 +32,7 @@ const paths = [
   '/console/data',
   '/console/access',
   '/console/namespaces',
-  '/console/catalog',
+  '/console/search',
   '/console/policy-files',
 ]
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { PlaygroundRun } from '../../src/console/playground/playground.ts'
+import type { Trial } from '../../src/console/playground/trial.ts'
 import { createPlaygroundReport } from '../../src/console/playground/playground-report.ts'
 import { builtInVocabulary } from '../../src/policy/language/policy-vocabulary.ts'
 import { parsePolicyFile } from '../../src/policy/source/load-policies.ts'
@@ -25,14 +25,13 @@ const reads = policy(
 async function report(
   text: string,
   inForce: Readonly<Record<string, string>> = {},
-  question?: PlaygroundRun['question'],
+  ...questions: Trial['questions']
 ) {
   const documents = Object.entries(inForce).flatMap(
     ([name, content]) => parsePolicyFile({ name, bytes: Buffer.from(content) }, builtInVocabulary).documents,
   )
-  const { options: vocabulary } = builtInVocabulary
-  const run = { text, file: 'tags.yaml', question, auditFolder: await temporaryFolder(), vocabulary }
-  return createPlaygroundReport(run, documents, builtInVocabulary)
+  const trial = { text, file: 'tags.yaml', questions }
+  return createPlaygroundReport(trial, await temporaryFolder(), documents, builtInVocabulary)
 }
 
 async function errorsOf(
@@ -78,7 +77,15 @@ it('errors and findings have the lines and columns of the lint', async () => {
   )
 })
 
-it('the answer has what restrictions leave of the table, with the facts of callers as the text has them', async () => {
+const ask = (asked: object) => ({
+  principal: 'ada',
+  groups: [],
+  operation: 'QueryTable',
+  id: 'crm/people',
+  ...asked,
+})
+
+it('each question has its decision, with what restrictions leave of the table', async () => {
   const text = `${reads}restrict:
   - id: part
     subjects: { users: [ada] }
@@ -86,19 +93,39 @@ it('the answer has what restrictions leave of the table, with the facts of calle
     columns: { id: number }
     rows: tenant = $principal.claims.tenant
 `
-  const restrictedBy = async (asked: object) => {
-    const read = { principal: 'ada', groups: [], operation: 'QueryTable', id: 'crm/people', ...asked }
-    return (await report(text, {}, read)).outcome?.answer?.restrictedBy
-  }
-  expect(await restrictedBy({})).toMatchObject([
-    {
-      rule: { policy: 'tried', rule: 'part', line: 8 },
-      columns: { id: 'number' },
-      rows: '(`tenant` = $principal.claims.tenant)',
-    },
+  const { outcome } = await report(
+    text,
+    {},
+    ask({}),
+    ask({ principal: 'dev' }),
+    ask({ operation: 'DropTable' }),
+  )
+  expect(outcome?.answers).toMatchObject([
+    { title: 'ada: QueryTable on crm/people', before: false, after: true },
+    { title: 'dev: QueryTable on crm/people', after: false },
+    { title: 'ada: DropTable on crm/people', after: false },
   ])
-  expect(await restrictedBy({ principal: 'dev' })).toEqual([])
-  expect(await restrictedBy({ operation: 'DropTable' })).toEqual([])
+  expect(outcome?.answers[0]?.explanation).toMatch(
+    /restricted by tried\/part \(tags.yaml:8\)\n +columns +id number\n +rows +false$/m,
+  )
+})
+
+const testThat = (expect: string) =>
+  `  - { name: ada ${expect}, as: { user: ada }, operations: [QueryTable], table: [crm, people], expect: ${expect} }\n`
+
+it('the tests in the text run as policy test runs them', async () => {
+  const { outcome } = await report(`${reads}tests:\n${testThat('allow')}${testThat('deny')}`)
+  expect(outcome?.tests).toEqual({
+    count: 2,
+    failures: 1,
+    failed: [
+      {
+        line: 9,
+        name: 'ada deny',
+        text: 'QueryTable\n  expected  deny\n  decided   allow by tried/r (tags.yaml:6)',
+      },
+    ],
+  })
 })
 
 it('a listing that no rule allows is decided by what is visible beneath', async () => {
@@ -107,10 +134,11 @@ it('a listing that no rule allows is decided by what is visible beneath', async 
     {},
     { principal: 'ada', groups: [], operation: 'ListNamespaces', id: '/' },
   )
-  expect(outcome?.answer).toMatchObject({
-    before: false,
-    after: true,
-    rule: { policy: 'tried', rule: 'r' },
-    isByVisibility: true,
-  })
+  expect(outcome?.answers).toMatchObject([
+    {
+      before: false,
+      after: true,
+      explanation: expect.stringContaining('shows what is visible beneath, by tried/r') as string,
+    },
+  ])
 })

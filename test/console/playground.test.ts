@@ -51,19 +51,18 @@ rules:
 const question = { principal: 'dev', groups: [], operation: 'CreateNamespace', id: 'sales' }
 
 it('shows the decision, its rules and the calls of the last hour that would change, and changes nothing', async () => {
-  const { status, body } = await post({ text: deny, question })
+  const { status, body } = await post({ text: deny, questions: [question] })
   expect(status).toBe(200)
   expect(body).toMatchObject({
     outcome: {
-      answer: {
-        before: true,
-        after: false,
-        rule: { policy: 'tried', rule: 'frozen', line: 7 },
-        rules: [
-          { policy: 'everything', rule: 'all', effect: 'allow', verdict: 'allows' },
-          { policy: 'tried', rule: 'frozen', effect: 'deny', verdict: 'denies' },
-        ],
-      },
+      answers: [
+        {
+          before: true,
+          after: false,
+          explanation: expect.stringContaining('by tried/frozen (new policy:7)') as string,
+        },
+      ],
+      tests: { count: 0 },
       replay: {
         calls: 2,
         unchanged: 1,
@@ -82,18 +81,18 @@ it('a text replaces the file that it is the text of', async () => {
   const { body } = await get('policy-file?file=policies.yaml')
   const { text } = body as { text: string }
   expect(text).toContain('everything')
-  const unchanged = await post({ text, file: 'policies.yaml', question })
-  expect(unchanged.body).toMatchObject({ outcome: { answer: { before: true, after: true } } })
-  const replaced = await post({ text: deny, file: 'policies.yaml', question: { ...question, id: 'lab' } })
-  expect(replaced.body).toMatchObject({ outcome: { answer: { before: true, after: false, rules: [] } } })
+  const unchanged = await post({ text, file: 'policies.yaml', questions: [question] })
+  expect(unchanged.body).toMatchObject({ outcome: { answers: [{ before: true, after: true }] } })
+  const replaced = await post({ text: deny, file: 'policies.yaml', questions: [{ ...question, id: 'lab' }] })
+  expect(replaced.body).toMatchObject({ outcome: { answers: [{ before: true, after: false }] } })
   expect(await post({ text })).toMatchObject({
     body: { findings: [{ level: 'error', message: expect.stringContaining('duplicate policy name') }] },
   })
 })
 
 it.for([
-  ['an unknown operation', { text: deny, question: { ...question, operation: 'DropTabel' } }, /DropTable/],
-  ['an invalid id', { text: deny, question: { ...question, id: 'a//b' } }, /empty/],
+  ['an unknown operation', { text: deny, questions: [{ ...question, operation: 'DropTabel' }] }, /DropTable/],
+  ['an invalid id', { text: deny, questions: [{ ...question, id: 'a//b' }] }, /empty/],
   ['a member that is not known', { text: deny, folder: '/etc' }, /expected a policy text/],
   ['a text that is too large', { text: 'x'.repeat(300_000) }, /at most 262144 bytes/],
 ] as const)('%s is refused with a message', async ([, sent, message]) => {

@@ -1,4 +1,5 @@
 import type { Page } from 'playwright-core'
+import { saveComparison } from '../../src/audit/compare/last-comparison.ts'
 import { allowEverything, openGateway, type TestedGateway } from '../gateway/support/open-gateway.ts'
 import { startRecordingUpstream } from '../gateway/support/recording-upstream.ts'
 
@@ -54,7 +55,7 @@ export async function startSampleGateway(): Promise<TestedGateway> {
   }
 }
 
-/** Sends requests that are allowed, denied, without a credential, restricted, and one that fails. */
+/** Sends requests that are allowed, denied, without a credential, restricted, and one that fails, and finds a version past the gateway. */
 export async function sendSampleRequests(gateway: TestedGateway): Promise<void> {
   for (const table of ['customers', 'orders', 'refunds']) {
     const path = `/v1/table/prod$sales$${table}`
@@ -65,20 +66,26 @@ export async function sendSampleRequests(gateway: TestedGateway): Promise<void> 
   await gateway.post('/v1/table/prod$sales$customers/query', { as: 'analyst', body: { columns: ['ssn'] } })
   await gateway.get('/v1/namespace/$/list', { as: null })
   await gateway.post('/v1/table/prod$sales$orders/count_rows', { as: 'analyst', body: {} })
+  await saveComparison(gateway.auditFolder, {
+    time: new Date().toISOString(),
+    tables: 35,
+    versions: 1_204,
+    unexplained: 1,
+    found: [{ id: ['prod', 'sales', 'orders'], branch: 'main', version: 4, time: new Date().toISOString() }],
+    problems: [],
+  })
 }
 
-/** Shows refusals, a change, and the rules and restrictions of a caller in full. */
+/** Shows a refusal, a change, and the rules and restrictions of a caller in full. */
 export async function openConsole(page: Page, { adminUrl }: TestedGateway): Promise<void> {
   await page.goto(`${adminUrl}/console`)
-  await page.getByText('why: no rule allows it').first().click()
-  await page.getByText('restricted by sales/analysts-eu').first().click()
-  await page.locator('#change-feed summary').first().click()
-  await page.getByText('Show its namespaces').click()
-  await page.getByLabel('Object', { exact: true }).fill('prod/sales/customers')
+  await page.getByText('no rule allows it').first().click()
+  await page.getByText('allowed by sales/writers').first().click()
+  await page.getByLabel('Object', { exact: true }).last().fill('prod/sales/customers')
   await page.getByLabel('Kind').selectOption('table')
-  await page.getByLabel('Object', { exact: true }).press('Enter')
+  await page.getByRole('button', { name: 'Show', exact: true }).click()
   await page.getByRole('button', { name: 'user analyst' }).click()
-  await page.getByText(/^by sales\/analysts \(/).waitFor()
+  await page.getByText(/by sales\/analysts \(/).waitFor()
 }
 
 /** Shows an operation with a request and its response. */

@@ -15,7 +15,7 @@ export const longFiles = {
     'test/commands/{unread-output,dev/bundled-catalog-restarts,dev/stopping-dev}.test.ts',
     'test/compatibility/*.test.ts',
     'test/conformance/{once/*,a-run-drops-only-its-own}.test.ts',
-    'test/console/{accessible-pages,console-in-a-browser,empty-console}.test.ts',
+    'test/console/{accessible-pages,console-in-a-browser}.test.ts',
     'test/docs/{getting-started-page,operations-page,personal-data-recipe,site}.test.ts',
     'test/differential/forbidden-objects-stay-untouched.test.ts',
     'test/e2e/{behind-*,commits-past-*,constant-memory-bodies,*-under-load,outcomes-after-kills}.test.ts',

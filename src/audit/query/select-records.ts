@@ -3,7 +3,7 @@ import { listSegments, skipSegmentsBefore, type LogSegment } from '../storage/lo
 import { memoize, withoutReserve } from '../../lib/index.ts'
 import { LRUCache } from 'lru-cache'
 import { getIntentKey, getRecordKey } from '../records/hash-chain.ts'
-import { type Effect, permissionGroups } from '../../catalog-api/index.ts'
+import { type Effect, isWithin, permissionGroups } from '../../catalog-api/index.ts'
 import type { AuditedObject, AuditedPrincipal, AuditRecord, ObjectId } from '../records/audit-record.ts'
 import { qualifiedRuleName, type RuleReference } from '../../policy/index.ts'
 
@@ -19,24 +19,24 @@ const recordsOfKind = {
 /** Criteria for records; an absent criterion matches all. */
 export interface RecordFilter {
   /** Request id: `instance` of an error, and the header `x-request-id`; of 8 characters or more, also the start of one. */
-  readonly request?: string
+  readonly request?: string | undefined
   /** A table or namespace; includes what is beneath it. */
-  readonly object?: ObjectId
+  readonly object?: ObjectId | undefined
   /** Includes outcomes of its changes, its refused requests, and changes of keys by or for it. */
-  readonly principal?: string
+  readonly principal?: string | undefined
   /** An operation, or a group of operations such as `write`. */
-  readonly operation?: string
+  readonly operation?: string | undefined
   /** Id of the rule that allowed or denied the request, alone or as `policy/rule`. */
-  readonly rule?: string
-  readonly kinds?: readonly RequestKind[]
+  readonly rule?: string | undefined
+  readonly kinds?: readonly RequestKind[] | undefined
   /** Inclusive start of the time range of the records; `until` is exclusive. */
-  readonly since?: Date
-  readonly until?: Date
+  readonly since?: Date | undefined
+  readonly until?: Date | undefined
 }
 
 export interface Selection extends RecordFilter {
   /** Maximum number of records: the newest ones. */
-  readonly last?: number
+  readonly last?: number | undefined
 }
 
 export interface SelectedRecord {
@@ -145,8 +145,7 @@ function matchesRequest(selected: SelectedRecord, filter: RecordFilter): boolean
   const { principal, operation, rule, object, kinds } = filter
   const request = getRequestRecord(selected)
   return (
-    (object === undefined ||
-      listObjects(selected).some((id) => object.every((part, at) => id[at] === part))) &&
+    (object === undefined || listObjects(selected).some((id) => isWithin(id, object))) &&
     (kinds === undefined ||
       request?.effect === undefined ||
       kinds.includes(request.effect === 'read' ? 'read' : 'change')) &&

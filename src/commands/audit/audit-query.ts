@@ -97,7 +97,7 @@ async function query(
   io: Io,
 ): Promise<void> {
   const kinds = denied ? (['refusal'] as const) : undefined
-  const selection = { ...options, ...(object && { object }), ...(kinds && { kinds }) }
+  const selection = { ...options, object, kinds }
   const isStory = selection.request !== undefined && !json
   if (policies.length > 0 && !isStory)
     return command.error('error: expected --policies with --request and without --json')

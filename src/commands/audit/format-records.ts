@@ -1,9 +1,8 @@
 import { formatIdentifierText } from '../../catalog-api/index.ts'
 import { type AuditedPrincipal, getRequestRecord, type SelectedRecord } from '../../audit/index.ts'
 import type { KeyChange } from '../../identity/index.ts'
-import { formatCount } from '../../lib/index.ts'
+import { alignColumns, formatCount } from '../../lib/index.ts'
 import { formatRule, qualifiedRuleName, type RuleReference } from '../../policy/index.ts'
-import { alignColumns } from '../policy/format-policy.ts'
 
 /** Replaces control characters: callers choose some of the text, which must not move the cursor of a terminal. */
 export function printable(text: string): string {

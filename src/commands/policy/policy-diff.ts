@@ -13,6 +13,10 @@ import {
   type PolicyDocument,
   type ReportedCaller,
   summarizeDiff,
+  formatAnswer,
+  formatColumns,
+  formatConditionResult,
+  formatPolicySubject,
 } from '../../policy/index.ts'
 import { collect } from '../common/arguments.ts'
 import { runStep } from '../common/command-failure.ts'
@@ -26,7 +30,6 @@ import {
   readPolicyContext,
   type SourceOptions,
 } from './policy-sources.ts'
-import { formatColumns, formatConditionResult, formatPolicySubject, formatAnswer } from './format-policy.ts'
 
 interface Options extends SourceOptions {
   readonly apply?: true

@@ -11,9 +11,10 @@ import {
   whatCan,
   whoCan,
   whoCanTag,
+  formatGrants,
+  formatPolicySubject,
 } from '../../policy/index.ts'
 import type { Io } from '../common/io.ts'
-import { formatGrants, formatPolicySubject } from './format-policy.ts'
 import {
   addCallerOptions,
   addOperationArguments,

@@ -1,4 +1,4 @@
-import { formatCount } from '../../lib/index.ts'
+import { alignColumns, formatCount } from '../../lib/index.ts'
 import type { Command } from 'commander'
 import type { Io } from '../common/io.ts'
 import { type GatewaySettings, listIssuerNames } from '../../config/index.ts'
@@ -13,7 +13,6 @@ import {
 import { runStep } from '../common/command-failure.ts'
 import { addReport, type Report } from './policy-report.ts'
 import { addSourceOptions, loadSources, readPolicyContext, type SourceOptions } from './policy-sources.ts'
-import { alignColumns } from './format-policy.ts'
 
 interface Options extends SourceOptions {
   readonly strict?: true

@@ -5,12 +5,11 @@ import type { Io } from '../common/io.ts'
 import { addReport, type Report } from './policy-report.ts'
 import { readAuditLog, readRecordedCall } from '../../audit/index.ts'
 import { listKeys } from '../../identity/index.ts'
-import { countCalls, type ReplayedCalls, ReplayTally } from '../../policy/index.ts'
+import { countCalls, formatAnswer, type ReplayedCalls, ReplayTally } from '../../policy/index.ts'
 import { collect, parseTimeOrAge } from '../common/arguments.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
 import { LogProblems } from '../common/log-problems.ts'
 import { configOption, loadSources, readPolicyContext } from './policy-sources.ts'
-import { formatAnswer } from './format-policy.ts'
 import { formatGroups } from './policy-diff.ts'
 
 interface Options {

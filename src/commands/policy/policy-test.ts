@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import {
-  formatRule,
+  formatDisagreements,
   type LoadedPolicies,
   type PolicyVocabulary,
   readPolicies,
@@ -67,38 +67,7 @@ async function loadTests(folder: string, vocabulary: PolicyVocabulary): Promise<
 }
 
 function formatFailure(test: TestResult): readonly string[] {
-  const { file, line, name, document, disagreements } = test
-  const { expected, expectedRule, expectedMessage, expectedSends, expectedColumns } = test
-  const by = expectedRule === undefined ? '' : ` by ${expectedRule}`
-  const expectation = formatOutcome(`${expected}${by}`, expectedMessage, expectedSends, expectedColumns)
-  return [
-    `FAILED ${file}:${line}  ${name === '' ? document : name}`,
-    ...disagreements.flatMap(
-      ({ operation, decided, rule, message = '', sends = 'no condition on rows', columns = ['all'] }) => {
-        const isAllowed = decided === 'allow'
-        const found = formatOutcome(
-          `${decided}${rule === undefined ? ': no rule allows it' : ` by ${formatRule(rule)}`}`,
-          isAllowed || expectedMessage === undefined ? undefined : message,
-          isAllowed && expectedSends !== undefined ? sends : undefined,
-          isAllowed && expectedColumns !== undefined ? columns : undefined,
-        )
-        return [`  ${operation}`, `    expected  ${expectation}`, `    decided   ${found}`]
-      },
-    ),
-  ]
-}
-
-/** With what callers read, and what restrictions send and leave, as far as a test asks for it. */
-function formatOutcome(
-  decision: string,
-  message: string | undefined,
-  sends: string | undefined,
-  columns: readonly string[] | undefined,
-): string {
-  const parts = [
-    ...(message === undefined ? [] : [`message ${JSON.stringify(message)}`]),
-    ...(sends === undefined ? [] : [`sends ${sends}`]),
-    ...(columns === undefined ? [] : [`columns ${columns.join(', ') || 'none'}`]),
-  ]
-  return [decision, ...parts].join(', ')
+  const { file, line, name, document } = test
+  const lines = formatDisagreements(test).map((text) => `  ${text}`)
+  return [`FAILED ${file}:${line}  ${name === '' ? document : name}`, ...lines]
 }

@@ -1,14 +1,11 @@
-import { openAccessView, reloadAccessView } from './access-view.js'
-import { setGatewayUrl } from './commands.js'
+import { openAccessView, showAccess } from './access-view.js'
+import { openSearch, showNewest } from './audit-view.js'
 import { byId, timeOfDay } from './elements.js'
-import { openSearch, showFeeds } from './feeds.js'
 import { errorText, fetchJson } from './fetch-json.js'
 import { openPlayground } from './playground-view.js'
 import { showState, showStatus } from './state-views.js'
 
 const pollIntervalMs = 2000
-const pause = byId('pause')
-let isPaused = false
 /**
  * When the gateway sent the shown data, by its own clock.
  * @type {Date | undefined}
@@ -16,12 +13,6 @@ let isPaused = false
 let newestAt
 /** @type {string | undefined} */
 let revision
-
-pause.addEventListener('click', () => {
-  isPaused = !isPaused
-  pause.setAttribute('aria-pressed', String(isPaused))
-  pause.textContent = isPaused ? 'Resume' : 'Pause'
-})
 
 openSearch()
 openAccessView()
@@ -42,7 +33,7 @@ function showFreshness(isFresh) {
 /** Polls while the page is visible. */
 async function poll() {
   for (;;) {
-    if (!isPaused && !document.hidden) await refresh()
+    if (!document.hidden) await refresh()
     await new Promise((resolve) => setTimeout(resolve, pollIntervalMs))
   }
 }
@@ -50,15 +41,14 @@ async function poll() {
 async function refresh() {
   try {
     const signal = AbortSignal.timeout(10_000)
-    const { state, refusals, changes, seal } = await fetchJson('data', {}, { signal })
-    if (state.url !== undefined) setGatewayUrl(state.url)
-    showState(state, seal)
-    showFeeds(changes, refusals)
+    const { state, comparison, entries, seal } = await fetchJson('data', {}, { signal })
+    showState(state, seal, comparison)
+    showNewest(entries)
     showFreshness(true)
     newestAt = new Date(state.now)
     const hasChanged = revision !== undefined && revision !== state.policies.revision
     revision = state.policies.revision
-    if (hasChanged) reloadAccessView()
+    if (hasChanged) showAccess()
   } catch (error) {
     showStatus(`not reachable: ${errorText(error)}`, false)
     showFreshness(false)

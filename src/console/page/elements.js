@@ -20,7 +20,18 @@ export function element(name, attributes = {}, ...children) {
  * @param {string} text
  */
 export function quoted(text) {
-  return element('span', { class: 'id' }, text)
+  return element('span', { class: 'id' }, ...words(text))
+}
+
+/**
+ * Words that are broken only if a line has no room for one: browsers break at a hyphen.
+ * @param {string} text
+ */
+function words(text) {
+  return text
+    .split(' ')
+    .flatMap((word) => [element('span', {}, word), ' '])
+    .slice(0, -1)
 }
 
 /**
@@ -36,12 +47,12 @@ export function table(label, titles, rows) {
       'tr',
       {},
       element('th', { scope: 'row' }, header),
-      ...cells.map((cell) => element('td', {}, cell)),
+      ...cells.map((cell, index) => element('td', { 'data-title': titles[index + 1] }, cell)),
     ),
   )
   return element(
     'div',
-    { class: 'scroll', role: 'group', tabindex: '0', 'aria-label': label },
+    { class: 'table', role: 'group', 'aria-label': label },
     element('table', {}, element('thead', {}, element('tr', {}, ...head)), element('tbody', {}, ...body)),
   )
 }
@@ -76,7 +87,9 @@ export function details(summary, ...content) {
 export function listItem(what, time, circumstances, ...more) {
   const parts = (/** @type {typeof what} */ texts) =>
     texts.map((text) => (typeof text === 'string' ? element('span', {}, text) : text))
-  const clock = element('time', { datetime: time, title: time }, timeOfDay(new Date(time)))
+  const date = new Date(time)
+  const day = date.toDateString() === new Date().toDateString() ? '' : `${date.toLocaleDateString('sv')} `
+  const clock = element('time', { datetime: time, title: time }, `${day}${timeOfDay(date)}`)
   return element(
     'li',
     {},
@@ -84,6 +97,21 @@ export function listItem(what, time, circumstances, ...more) {
     element('p', { class: 'quiet' }, ...parts(circumstances)),
     ...more,
   )
+}
+
+/**
+ * A command to copy.
+ * @param {string} command
+ */
+export function commandView(command) {
+  const copy = element('button', { type: 'button' }, 'Copy command')
+  copy.addEventListener('click', () => {
+    void navigator.clipboard.writeText(command).then(
+      () => (copy.textContent = 'Copied'),
+      () => (copy.textContent = 'Select and copy the text'),
+    )
+  })
+  return element('span', {}, element('code', {}, ...words(command)), ' ', copy)
 }
 
 /** @param {Date} date */

@@ -1,22 +1,8 @@
-import { element, quoted, table } from './elements.js'
+import { details, element, quoted, table } from './elements.js'
 import { formatId, formatNumber, ruleText } from './format.js'
-import { restrictionView } from './restriction-view.js'
 
 /** @typedef {Awaited<ReturnType<typeof import('../playground/playground-report.ts').createPlaygroundReport>>} PlaygroundReport */
 /** @typedef {NonNullable<PlaygroundReport['outcome']>} Outcome */
-
-/** @type {Readonly<Record<NonNullable<Outcome['answer']>['rules'][number]['verdict'], string>>} */
-const verdicts = {
-  allows: 'applies',
-  denies: 'applies',
-  'other-caller': 'is for other callers',
-  'other-table': 'is for other tables',
-  stopped: 'is not inherited here',
-  reserved: 'is reserved above',
-  false: 'does not apply: its condition is false',
-  open: 'its condition depends on what is not stated here',
-  failed: 'its condition fails: facts are not stated here, but with policy explain',
-}
 
 /**
  * @param {PlaygroundReport} report
@@ -25,8 +11,29 @@ const verdicts = {
 export function reportView({ findings, outcome }, selectLine) {
   return [
     ...findingsView(findings, selectLine),
-    ...(outcome === undefined ? [] : [...answerView(outcome.answer), ...replayView(outcome.replay)]),
+    ...(outcome === undefined
+      ? []
+      : [
+          ...testsView(outcome.tests, selectLine),
+          ...answersView(outcome.answers),
+          ...replayView(outcome.replay),
+        ]),
   ]
+}
+
+/**
+ * @param {number} line
+ * @param {number | undefined} column
+ * @param {(line: number) => void} selectLine
+ */
+function lineButton(line, column, selectLine) {
+  const button = element(
+    'button',
+    { type: 'button' },
+    column === undefined ? String(line) : `${line}:${column}`,
+  )
+  button.addEventListener('click', () => selectLine(line))
+  return button
 }
 
 /**
@@ -37,32 +44,59 @@ function findingsView(findings, selectLine) {
   const title = element('h3', {}, 'Findings in the text')
   if (findings.length === 0) return [title, element('p', { class: 'good' }, 'no errors and no warnings')]
   const items = findings.map(({ level, check, line, column = 1, message }) => {
-    const position = element('button', { type: 'button' }, `${line}:${column}`)
-    position.addEventListener('click', () => selectLine(line))
+    const position = lineButton(line, column, selectLine)
     const kind = element('span', { class: level === 'error' ? 'bad' : undefined }, `${level} ${check}`)
     return element('li', {}, element('p', {}, position, kind, quoted(message)))
   })
   return [title, element('ul', { class: 'feed' }, ...items)]
 }
 
-/** @param {Outcome['answer']} answer */
-function answerView(answer) {
-  if (answer === undefined) return []
-  const { before, after, rule, isByVisibility, restrictedBy, rules } = answer
-  const visible = isByVisibility ? ', with what is visible beneath,' : ''
-  const by = rule === undefined ? ', as no rule allows it' : `${visible} by ${ruleText(rule)}`
-  const decision = element('strong', { class: after ? 'good' : 'bad' }, after ? 'allowed' : 'denied')
-  const text =
-    before === after ? `${by}, as with the policies in force` : `${by}; in force: ${outcomeText(before)}`
-  const rows = rules.map((one) => [quoted(ruleText(one)), one.effect, verdicts[one.verdict]])
+/**
+ * @param {Outcome['tests']} tests
+ * @param {(line: number) => void} selectLine
+ */
+function testsView({ count, failures, failed }, selectLine) {
+  const text = count === 0 ? 'the text has no tests' : `${count - failures} of ${count} passed`
+  const items = failed.map((test) =>
+    element(
+      'li',
+      {},
+      element(
+        'p',
+        {},
+        lineButton(test.line, undefined, selectLine),
+        element('span', { class: 'bad' }, 'failed'),
+        test.name,
+      ),
+      element('pre', {}, test.text),
+    ),
+  )
   return [
-    element('h3', {}, 'Decision'),
-    element('p', {}, decision, text),
-    ...restrictedBy.map(restrictionView),
-    ...(rows.length === 0
-      ? []
-      : [table('Rules about the operation', ['Rule about the operation', 'Effect', 'Here'], rows)]),
+    element('h3', {}, 'Tests in the text'),
+    element('p', { class: failures > 0 ? 'bad' : count > 0 ? 'good' : 'quiet' }, text),
+    element('ul', { class: 'feed' }, ...items),
   ]
+}
+
+/** @param {Outcome['answers']} answers */
+function answersView(answers) {
+  const items = answers.map(({ title, before, after, explanation }) =>
+    element(
+      'li',
+      {},
+      element(
+        'p',
+        {},
+        element('strong', { class: after ? 'good' : 'bad' }, outcomeText(after)),
+        quoted(title),
+        element('span', {}, before === after ? 'as in force' : `in force: ${outcomeText(before)}`),
+      ),
+      details('why', element('pre', {}, explanation)),
+    ),
+  )
+  return items.length === 0
+    ? []
+    : [element('h3', {}, 'Decisions'), element('ul', { class: 'feed' }, ...items)]
 }
 
 /** @param {Outcome['replay']} replay */

@@ -4,10 +4,8 @@ import { reportView } from './playground-report.js'
 
 const fileField = byIdAndType('playground-file', HTMLSelectElement)
 const textField = byIdAndType('playground-text', HTMLTextAreaElement)
-const callerField = byIdAndType('playground-caller', HTMLInputElement)
-const groupsField = byIdAndType('playground-groups', HTMLInputElement)
-const operationField = byIdAndType('playground-operation', HTMLInputElement)
-const idField = byIdAndType('playground-id', HTMLInputElement)
+const lineNumbers = byId('playground-lines')
+const form = byId('playground-form')
 const button = byIdAndType('playground-try', HTMLButtonElement)
 const result = byId('playground-report')
 
@@ -21,17 +19,49 @@ rules:
     effect: allow
     subjects: { users: [ada] }
     operations: [read]
+tests:
+  - name: readers read
+    as: { user: ada }
+    operations: [QueryTable]
+    table: [prod, sales, orders]
+    expect: allow
 `
 
 export function openPlayground() {
-  textField.value = newPolicy
+  showText(newPolicy)
   void showOrExplain(result, listFiles)
   fileField.addEventListener('change', () => void showOrExplain(result, openFile))
-  byId('playground-form').addEventListener('submit', (event) => {
+  textField.addEventListener('input', numberLines)
+  textField.addEventListener('scroll', () => (lineNumbers.scrollTop = textField.scrollTop))
+  form.addEventListener('click', ({ target }) => {
+    if (!(target instanceof HTMLButtonElement)) return
+    const question = target.closest('fieldset')
+    if (target.name === 'add') question?.after(question.cloneNode(true))
+    if (target.name === 'remove' && listQuestions().length > 1) question?.remove()
+  })
+  form.addEventListener('submit', (event) => {
     event.preventDefault()
     button.disabled = true
     void showOrExplain(result, tryText).finally(() => (button.disabled = false))
   })
+}
+
+/** @param {string} text */
+function showText(text) {
+  textField.value = text
+  numberLines()
+}
+
+function numberLines() {
+  lineNumbers.textContent = textField.value
+    .replaceAll(/.*/g, '')
+    .split('\n')
+    .map((_, index) => index + 1)
+    .join('\n')
+}
+
+function listQuestions() {
+  return [...form.querySelectorAll('fieldset')]
 }
 
 async function listFiles() {
@@ -42,23 +72,18 @@ async function listFiles() {
 
 async function openFile() {
   const { value: file } = fileField
-  textField.value = file === '' ? newPolicy : (await fetchJson('policy-file', { file })).text
+  showText(file === '' ? newPolicy : (await fetchJson('policy-file', { file })).text)
   return []
 }
 
 async function tryText() {
-  const groups = groupsField.value
-    .split(',')
-    .map((name) => name.trim())
-    .filter((name) => name !== '')
-  const question = {
-    principal: callerField.value.trim(),
-    groups,
-    operation: operationField.value.trim(),
-    id: idField.value.trim() || '/',
-  }
+  const questions = listQuestions().map((question) => {
+    const fields = [...question.querySelectorAll('input')].map(({ value }) => value.trim())
+    const [principal, groups = '', operation, id] = fields
+    return { principal, groups: groups.match(/[^\s,]+/g) ?? [], operation, id: id || '/' }
+  })
   const { value: file } = fileField
-  const body = JSON.stringify({ text: textField.value, ...(file !== '' && { file }), question })
+  const body = JSON.stringify({ text: textField.value, ...(file !== '' && { file }), questions })
   const headers = { 'content-type': 'application/json' }
   return reportView(await fetchJson('playground', {}, { method: 'POST', headers, body }), selectLine)
 }

@@ -1,22 +1,25 @@
-import { byId, element, facts, quoted, show, table } from './elements.js'
-import { formatDuration, formatNumber } from './format.js'
+import { byId, commandView, element, facts, quoted, show } from './elements.js'
+import { formatDuration, formatId, formatNumber } from './format.js'
 
 /** @typedef {Awaited<ReturnType<typeof import('../console-state.ts').readConsoleState>>} ConsoleState */
-/** @typedef {import('../newest-changes.ts').NewestChanges} NewestChanges */
+/** @typedef {import('../../audit/compare/last-comparison.ts').Comparison} Comparison */
+/** @typedef {readonly (readonly [term: string, description: Node | string] | undefined)[]} Facts */
 
 /**
  * @param {ConsoleState} state
- * @param {NewestChanges['seal']} seal
+ * @param {{ readonly seq: number, readonly time: string } | undefined} seal
+ * @param {Comparison | undefined} comparison
  */
-export function showState(state, seal) {
+export function showState(state, seal, comparison) {
   const { version, now, startedAt, readiness, upstreams, policies, audit } = state
   const problems = checkTexts(readiness.problems)
   showStatus(problems.length === 0 ? 'ready' : `not ready: ${problems.join('; ')}`, problems.length === 0)
   show(byId('warnings'), checkTexts(readiness.warnings), (text) => element('li', {}, text))
   byId('about').textContent = `version ${version}, up for ${formatDuration(now - startedAt)}`
-  show(byId('upstream-state'), [upstreams], upstreamTable)
-  show(byId('audit-state'), [auditFacts(audit, seal, now)], facts)
-  show(byId('policy-state'), [policyFacts(policies, now)], facts)
+  show(byId('upstream-state'), [upstreams], (shown) => facts(upstreamFacts(shown)))
+  show(byId('audit-state'), [audit], () => facts(auditFacts(audit, seal, now)))
+  show(byId('policy-state'), [policies], () => facts(policyFacts(policies, now)))
+  show(byId('comparison-state'), [comparison], () => comparisonView(comparison, now))
 }
 
 /** @param {Readonly<Record<string, string>>} found */
@@ -35,46 +38,48 @@ export function showStatus(text, isGood) {
   status.className = isGood ? 'pill good' : 'pill bad'
 }
 
-/** @param {ConsoleState['upstreams']} upstreams */
-function upstreamTable(upstreams) {
-  const titles = ['Name', 'Health', 'Circuit', 'Requests', 'Connections', 'Serves']
-  const rows = upstreams.map(({ active, pending, connections, maxConnections, ...upstream }) => [
-    element('span', { title: upstream.origin }, upstream.name),
-    statusText(upstream.healthy ? 'healthy' : 'unhealthy', upstream.healthy),
-    statusText(upstream.breaker, upstream.breaker === 'closed'),
-    `${formatNumber(active)} active, ${formatNumber(pending)} pending`,
-    `${formatNumber(connections)} of ${formatNumber(maxConnections)}`,
-    upstream.namespaces ? quoted(upstream.namespaces.join(', ')) : 'everything else',
-  ])
-  return table('Upstreams', titles, rows)
-}
-
 /**
  * @param {string} text
  * @param {boolean} isGood
  */
-function statusText(text, isGood) {
+function judged(text, isGood) {
   return element('span', { class: isGood ? 'good' : 'bad' }, text)
 }
 
 /**
- * @param {ConsoleState['audit']} audit
- * @param {NewestChanges['seal']} seal
- * @param {number} now
- * @returns {readonly (readonly [string, string])[]}
+ * @param {ConsoleState['upstreams']} upstreams
+ * @returns {Facts}
  */
-function auditFacts({ writable, queued, dropped, unresolved, head, sinks }, seal, now) {
+function upstreamFacts(upstreams) {
+  return upstreams.map(({ name, origin, namespaces, healthy, breaker, active, pending }) => [
+    name,
+    element(
+      'span',
+      { title: origin },
+      judged(healthy ? 'healthy' : 'unhealthy', healthy),
+      breaker === 'closed' ? '' : judged(', circuit open', false),
+      `, ${formatNumber(active)} active and ${formatNumber(pending)} pending requests, serves `,
+      namespaces ? quoted(namespaces.join(', ')) : 'all other objects',
+    ),
+  ])
+}
+
+/**
+ * @param {ConsoleState['audit']} audit
+ * @param {{ readonly seq: number, readonly time: string } | undefined} seal
+ * @param {number} now
+ * @returns {Facts}
+ */
+function auditFacts({ writable, dropped, unresolved, head, sinks }, seal, now) {
   return [
-    ['State', writable ? 'writable' : 'unavailable: changes are refused'],
-    ['Chain', head.chain],
-    ['Last record', `${head.seq}, ${head.hash}`],
+    ['State', judged(writable ? 'writable' : 'unavailable: changes are refused', writable)],
+    ['Last', quoted(head)],
     [
-      'Last seal',
-      seal ? `after record ${seal.seq}, ${formatDuration(now - Date.parse(seal.time))} ago` : 'none yet',
+      'Signed',
+      seal ? `up to record ${seal.seq}, ${formatDuration(now - Date.parse(seal.time))} ago` : 'nothing yet',
     ],
-    ['Queued records', formatNumber(queued)],
-    ['Pending intents', formatNumber(unresolved)],
-    ['Dropped', formatNumber(dropped)],
+    ['In doubt', formatNumber(unresolved)],
+    dropped === 0 ? undefined : ['Lost', judged(`${formatNumber(dropped)} refusals or reloads`, false)],
     ...sinks.map(
       ({ name, lagRecords, lagSeconds }) =>
         /** @type {const} */ ([
@@ -90,12 +95,52 @@ function auditFacts({ writable, queued, dropped, unresolved, head, sinks }, seal
 /**
  * @param {ConsoleState['policies']} policies
  * @param {number} now
- * @returns {readonly (readonly [string, string])[]}
+ * @returns {Facts}
  */
 function policyFacts({ revision, documents, loadedAt }, now) {
   return [
-    ['Revision', revision],
     ['Policies', formatNumber(documents)],
     ['Loaded', `${formatDuration(now - loadedAt)} ago`],
+    ['Revision', quoted(revision.slice(0, 12))],
   ]
+}
+
+/**
+ * @param {Comparison | undefined} comparison
+ * @param {number} now
+ */
+function comparisonView(comparison, now) {
+  if (comparison === undefined)
+    return element(
+      'p',
+      {},
+      'Not compared yet. This finds versions that were made past the gateway: ',
+      commandView('catalog-gateway audit compare --config gateway.yaml'),
+    )
+  const { time, namespace, since, tables, versions, unexplained, found, problems } = comparison
+  const items = found.map(({ id, branch, version, time: madeAt = 'unknown time' }) =>
+    element(
+      'li',
+      {},
+      quoted(formatId(id)),
+      ` version ${version}${branch === '' ? '' : ` of ${branch}`}, `,
+      quoted(madeAt),
+    ),
+  )
+  return element(
+    'div',
+    { class: unexplained + problems.length > 0 ? 'alarm' : undefined },
+    facts([
+      [
+        'Versions without a record',
+        judged(unexplained === 0 ? 'none' : formatNumber(unexplained), unexplained === 0),
+      ],
+      ['Compared', `${formatNumber(versions)} versions of ${formatNumber(tables)} tables`],
+      namespace && ['Only', quoted(formatId(namespace))],
+      since === undefined ? undefined : ['Since', since],
+      ['When', `${formatDuration(now - Date.parse(time))} ago`],
+      problems.length === 0 ? undefined : ['Failed', judged(problems.join('; '), false)],
+    ]),
+    element('ul', { class: 'found', tabindex: items.length > 0 ? '0' : undefined }, ...items),
+  )
 }

@@ -1,5 +1,5 @@
 import { listSegments, readNewestRecords, readRecordedCall } from '../../audit/index.ts'
-import { parseIdentifierText, refusal } from '../../catalog-api/index.ts'
+import { formatIdentifierText, parseIdentifierText, refusal } from '../../catalog-api/index.ts'
 import { anonymousPrincipal } from '../../identity/index.ts'
 import { runAtOnce, suggestSimilar } from '../../lib/index.ts'
 import {
@@ -10,9 +10,10 @@ import {
   createRefusedFinding,
   createWrittenRequest,
   decideListing,
-  describeRestriction,
-  explainRules,
+  explain,
   findDocumentProblems,
+  formatDisagreements,
+  formatExplanation,
   formatProblem,
   lintWithShadowPolicies,
   type LoadedPolicies,
@@ -23,8 +24,9 @@ import {
   type PolicySet,
   type PolicyVocabulary,
   ReplayTally,
+  runTests,
 } from '../../policy/index.ts'
-import type { PlaygroundRun } from './playground.ts'
+import type { Trial } from './trial.ts'
 
 const replayedMs = 60 * 60 * 1000
 const replayedBytes = 32 * 1024 * 1024
@@ -38,16 +40,17 @@ const maxChanged = 100
 
 /**
  * Reports the errors in the text, or in other policies because of it, and the findings of the lint about it; if there are no
- * errors, also the answer to the question and what would become of recent calls. Throws CatalogError for an invalid id or
+ * errors, also what became of its tests, the answers to the questions, and what would become of recent calls. Throws CatalogError for an invalid id or
  * an unknown operation.
  */
 export async function createPlaygroundReport(
-  { text, file, question, auditFolder }: PlaygroundRun,
+  { text, file, questions }: Trial,
+  auditFolder: string,
   inForce: readonly PolicyDocument[],
   vocabulary: PolicyVocabulary,
 ) {
   const name = file ?? newFile
-  const request = question && createRequest(question, vocabulary)
+  const requests = questions.map((question) => createRequest(question, vocabulary))
   const parsed = parsePolicyFile({ name, bytes: Buffer.from(text) }, vocabulary)
   const rest = { documents: inForce.filter((document) => document.file !== file), tests: [], problems: [] }
   let after: LoadedPolicies
@@ -67,14 +70,15 @@ export async function createPlaygroundReport(
   return {
     findings: findings.slice(0, maxFindings),
     outcome: {
-      answer: request && createAnswer(request, current, after.set),
+      answers: requests.map((request) => createAnswer(request, current, after.set)),
+      tests: createTestReport(after),
       replay: await replayCalls(auditFolder, current, after.set),
     },
   }
 }
 
 function createRequest(
-  { principal, groups, operation, id }: NonNullable<PlaygroundRun['question']>,
+  { principal, groups, operation, id }: Trial['questions'][number],
   { permissions: { names } }: PolicyVocabulary,
 ): AuthorizationRequest {
   const permission = names.find((name) => name === operation)
@@ -94,20 +98,28 @@ function createRequest(
   })
 }
 
-function createAnswer(request: AuthorizationRequest, before: PolicySet, after: PolicySet) {
-  const {
-    decision: { allowed, rule },
-    byVisibility,
-  } = decideListing(after, request)
+/** Of the tests in the text, those that failed, and the number of all. */
+function createTestReport(after: LoadedPolicies) {
+  const failed = runTests(after.tests, after).results.filter(({ passed }) => !passed)
   return {
+    count: after.tests.length,
+    failed: failed
+      .slice(0, maxFindings)
+      .map((test) => ({ line: test.line, name: test.name, text: formatDisagreements(test).join('\n') })),
+    failures: failed.length,
+  }
+}
+
+/** With the explanation that `policy explain` prints. */
+function createAnswer(request: AuthorizationRequest, before: PolicySet, after: PolicySet) {
+  const { principal, permission, id } = request
+  const title = `${principal.name}: ${permission} on ${formatIdentifierText(id)}`
+  const explanation = explain(after, request)
+  return {
+    title,
     before: decideListing(before, request).decision.allowed,
-    after: allowed,
-    /** Undefined if no rule allows it. */
-    rule,
-    /** Whether it is a listing that no rule allows itself, and shows what the rule makes visible beneath. */
-    isByVisibility: byVisibility !== undefined,
-    restrictedBy: allowed ? (after.findRestriction(request)?.parts ?? []).map(describeRestriction) : [],
-    rules: explainRules(after, request).flatMap(({ rules }) => rules),
+    after: explanation.decision.allowed,
+    explanation: formatExplanation(title, explanation).join('\n'),
   }
 }
 

@@ -1,15 +1,11 @@
-import type { ConsoleSource } from '../../console/index.ts'
+import { formatIdentifierText } from '../../catalog-api/index.ts'
+import type { ConsoleSource, UpstreamState } from '../../console/index.ts'
 import { type AssertionSigner, openAssertionSigner, type StaticKey } from '../../identity/index.ts'
 import { bodyBounds, clientBounds } from '../bounds.ts'
 import { startChangeTracker, type ChangeTracker } from '../changes/change-tracker.ts'
 import { createDocumentFinder } from '../documents.ts'
 import { createListingObserver } from '../listing/incomplete-listing.ts'
 import { createSealedIds, createPageTokens, openTokenSecret } from '../sealed-tokens.ts'
-import {
-  createConsoleListing,
-  createConsoleRecorder,
-  getUpstreamState,
-} from '../observability/console-source.ts'
 import { createRefusalRecorder } from '../observability/refusal-recorder.ts'
 import { createReadinessChecks } from '../observability/gateway-readiness.ts'
 import {
@@ -61,7 +57,6 @@ export async function openGateway(
   staticKey?: StaticKey,
 ) {
   const { settings, tuning, closers, metrics, log, files, gatewayLog, traces } = observability
-  const recorder = settings.admin.console ? createConsoleRecorder() : undefined
   let changeTracker: ChangeTracker | undefined
   const { auditLog, sinks } = await openAudit(observability, () => changeTracker?.listInDoubtIntents())
   const policies = await openPolicies(observability, auditLog)
@@ -83,7 +78,6 @@ export async function openGateway(
       createShadowSink(metrics, log),
       createLogSink(gatewayLog),
       ...(traces ? [endSpans] : []),
-      ...(recorder ? [recorder.recordEnd] : []),
     ],
     traces,
   )
@@ -117,21 +111,21 @@ export async function openGateway(
   }
   const handler = createRequestHandler(pipeline, observer, { ...clientBounds, ...tuning.clients })
   /** What the console shows; undefined without it. */
-  const console: Omit<ConsoleSource, 'checks' | 'url'> | undefined = recorder && {
-    listCatalog: createConsoleListing(handler, basePath),
-    refusals: recorder.refusals,
-    upstreams: () => upstreams.all.map(getUpstreamState),
-    policies: () => policies.current(),
-    async policiesLoadedAt() {
-      const { values } = await metrics.policy_last_reload_success_timestamp_seconds.get()
-      return values[0]?.value ?? 0
-    },
-    policyFolders: settings.policies.folder,
-    vocabulary: createSettingsVocabulary(settings).options,
-    audit: auditLog,
-    auditFolder: settings.audit.folder,
-    sinks,
-  }
+  const console: Omit<ConsoleSource, 'checks'> | undefined = settings.admin.console
+    ? {
+        upstreams: () => upstreams.all.map(getUpstreamState),
+        policies: () => policies.current(),
+        async policiesLoadedAt() {
+          const { values } = await metrics.policy_last_reload_success_timestamp_seconds.get()
+          return values[0]?.value ?? 0
+        },
+        policyFolders: settings.policies.folder,
+        vocabulary: createSettingsVocabulary(settings).options,
+        audit: auditLog,
+        auditFolder: settings.audit.folder,
+        sinks,
+      }
+    : undefined
   return {
     pipeline,
     handler,
@@ -145,6 +139,22 @@ export async function openGateway(
       files,
     }),
     console,
+  }
+}
+
+function getUpstreamState(upstream: Upstream): UpstreamState {
+  const { name, origin, namespaces, health, slots } = upstream
+  const all = [slots.small, slots.listing, slots.bulk]
+  const sum = (count: (of: (typeof all)[number]) => number): number =>
+    all.reduce((total, of) => total + count(of), 0)
+  return {
+    name,
+    origin,
+    namespaces: namespaces?.map(formatIdentifierText),
+    healthy: health.isHealthy,
+    breaker: health.circuit,
+    active: sum((of) => of.used),
+    pending: sum((of) => of.pending),
   }
 }
 

@@ -90,7 +90,7 @@ export async function startGateway({ settings, staticKey, tuning }: GatewayOptio
     let problem: string | undefined = 'the gateway is starting'
     const checks = [{ name: 'gateway', findProblem: () => problem }, ...gateway.checks]
     let url: string | undefined
-    const shown = gateway.console && { ...gateway.console, checks, url: () => url }
+    const shown = gateway.console && { ...gateway.console, checks }
     const adminUrl = await openAdmin(observability, checks, shown, () => {
       isReadinessAsked = true
     })

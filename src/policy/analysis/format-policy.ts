@@ -1,17 +1,12 @@
-import {
-  type Answer,
-  anySubject,
-  type ConditionResult,
-  describePermissionSet,
-  formatRule,
-  type Grant,
-  listSubjects,
-  type NamedSubjects,
-  type RestrictionReport,
-  type Scope,
-  type Subject,
-  type Subjects,
-} from '../../policy/index.ts'
+import { alignColumns } from '../../lib/index.ts'
+import type { ConditionResult } from '../engine/evaluate.ts'
+import { anySubject, listSubjects, type Subject } from '../engine/subject.ts'
+import type { NamedSubjects, Subjects } from '../language/policy-document.ts'
+import { describePermissionSet } from '../language/policy-vocabulary.ts'
+import type { RestrictionReport } from '../restrictions/restriction.ts'
+import type { Answer } from './diff-policies.ts'
+import type { Grant, Scope } from './grants.ts'
+import { formatRule } from './steps.ts'
 
 /** `allowed by` the rule, and what restrictions leave; `denied, as no rule allows it`. */
 export function formatAnswer({ allowed, rule, restriction }: Answer): string {
@@ -105,15 +100,4 @@ function formatScope({ subjects, except, tables, exceptTables = [] }: Scope): st
 
 function formatIf({ if: condition }: Pick<Grant, 'if'>): readonly string[] {
   return condition === undefined ? [] : [`if ${formatCondition(condition)}`]
-}
-
-/** Aligns columns, two spaces apart; the last column is not padded. */
-export function alignColumns(rows: readonly (readonly string[])[]): readonly string[] {
-  const widths = (rows[0] ?? []).map((_, index) => Math.max(...rows.map((row) => row[index]?.length ?? 0)))
-  return rows.map((row) =>
-    row
-      .map((text, index) => text.padEnd(widths[index] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  )
 }
