@@ -1,32 +1,25 @@
 import { expect, it } from 'vitest'
+import { policyOf, ruleFor } from '../../attacks/support/policy-templates.ts'
 import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
-import { formatPolicies, type WrittenPolicy } from '../../policy/policy-builder.ts'
+import { formatPolicies } from '../../policy/policy-builder.ts'
 import { expectError } from '../support/expect-error.ts'
 import { respondWith } from '../support/recording-upstream.ts'
 import { startGatewayAndUpstream, useSharedGateway } from '../support/running-gateway.ts'
 import { eventually } from '../../support/eventually.ts'
 
 /** `ann` and `bea` administer `team`; `root` may act on every job. */
-const policies: readonly WrittenPolicy[] = [
-  {
-    name: 'team',
-    namespace: ['team'],
-    rules: [
-      {
-        id: 'administers',
-        effect: 'allow',
-        subjects: { users: ['ann'] },
-        operations: ['admin', 'drop'],
+const policies = [
+  policyOf(
+    ['team'],
+    [
+      ruleFor(['ann'], ['admin', 'drop'], {
         when: 'branch in ["", "main", "dev"] || operation.startsWith("Drop") || operation.startsWith("Refresh")',
-      },
-      { id: 'reads', effect: 'allow', subjects: { users: ['bea'] }, operations: ['admin', 'read'] },
+      }),
+      ruleFor(['bea'], ['admin', 'read']),
     ],
-  },
-  {
-    name: 'jobs',
-    namespace: [],
-    rules: [{ id: 'all', effect: 'allow', subjects: { users: ['root'] }, operations: ['admin', 'browse'] }],
-  },
+    { onDeny: 404 },
+  ),
+  policyOf([], [ruleFor(['root'], ['admin', 'browse'])], { name: 'jobs', onDeny: 404 }),
 ]
 const setup = { users: ['ann', 'bea', 'root'], policies }
 const shared = useSharedGateway(setup)

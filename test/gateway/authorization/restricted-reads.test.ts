@@ -1,5 +1,6 @@
 import { tableFromArrays } from 'apache-arrow'
 import { beforeEach, expect, it } from 'vitest'
+import { policyOf, ruleFor } from '../../attacks/support/policy-templates.ts'
 import { getOperation, operationNames } from '../../../src/catalog-api/operations.ts'
 import { encodeFile } from '../../support/arrow-file.ts'
 import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
@@ -18,9 +19,8 @@ const shared = useSharedGateway({
   users: ['analyst', 'officer'],
   policies: [
     allowEverything,
-    {
+    policyOf(['sales'], [ruleFor(['analyst', 'officer'])], {
       name: 'crm',
-      namespace: ['sales'],
       restrict: [
         {
           id: 'analysts-eu',
@@ -30,10 +30,7 @@ const shared = useSharedGateway({
           rows: "region = 'EU' and tenant in ('a', 'b''c')",
         },
       ],
-      rules: [
-        { id: 'all', effect: 'allow', subjects: { users: ['analyst', 'officer'] }, operations: ['all'] },
-      ],
-    },
+    }),
   ],
 })
 
