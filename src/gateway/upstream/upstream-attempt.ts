@@ -205,11 +205,13 @@ class ResponseRelay implements ResponseHandler {
   }
 
   onResponseEnd(last: Buffer | undefined): void {
-    const bytes = Buffer.from(last ?? [])
     try {
-      if (this.#buffered !== undefined) this.#buffer(this.#buffered, bytes)
+      if (this.#buffered !== undefined && last !== undefined) this.#buffer(this.#buffered, Buffer.from(last))
       if (this.#filter !== undefined)
-        this.#forwardFiltered([...this.#filter.push(bytes), ...this.#filter.end()], undefined)
+        this.#forwardFiltered(
+          [...this.#filter.push(Buffer.from(last ?? [])), ...this.#filter.end()],
+          undefined,
+        )
     } catch (error) {
       this.onResponseError(toError(error))
       return
