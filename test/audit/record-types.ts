@@ -13,16 +13,27 @@ const sources: readonly (readonly [path: string, types: readonly string[]])[] = 
   ['identity/api-keys/key-changes.ts', ['KeyChange']],
 ]
 
-const block = /(?<=<!-- records: npm run reference -->\n)[^]*?(?=<!-- end -->)/
+const introduction = `// Written by \`npm run reference\` from the types in the code.
 
-/** Replaces the types of audit records in docs/audit.md by those of the source. */
-export async function replaceRecordTypes(page: string): Promise<string> {
+export type RecordKind = keyof RecordBodies
+export type AnyOperationName = string
+export type Permission = string
+export type Effect = 'read' | 'change' | 'commit'
+// Without the prefix of the headers.
+export type RequestContext = Record<string, string>
+export type Details = Record<string, unknown>
+`
+
+/** Returns the contents of docs/audit-records.ts: the types of audit records, from the source. */
+export async function printRecordTypes(): Promise<string> {
   const files = sources.map(async ([path, types]) => {
     const source = await readFile(new URL(`../../src/${path}`, import.meta.url), 'utf8')
     return types.map((type) => simplify(findDeclaration(source, type)))
   })
-  const declarations = (await Promise.all(files)).flat().join('\n')
-  return page.replace(block, () => `\n\`\`\`ts\n${declarations}\`\`\`\n\n`)
+  const declarations = (await Promise.all(files))
+    .flat()
+    .map((declaration) => declaration.replace(/^(interface|type) /m, 'export $1 '))
+  return [introduction, ...declarations].join('\n')
 }
 
 /** Finds an interface without its comment, as its members say what matters, or a type of names with it. */

@@ -3,7 +3,7 @@ import { replaceTable } from '../policy/language/generated-table.ts'
 import { policyTables } from '../policy/language/policy-tables.ts'
 import { commandReference } from '../commands/command-reference.ts'
 import { settingsReference } from '../config/settings-reference.ts'
-import { replaceRecordTypes } from '../audit/record-types.ts'
+import { printRecordTypes } from '../audit/record-types.ts'
 import { replaceMetrics } from '../observability/metrics-reference.ts'
 
 /** Writes the generated parts of the documentation: `npm run reference`. */
@@ -11,7 +11,6 @@ await writeFile(new URL('../../CONFIGURATION.md', import.meta.url), settingsRefe
 await writeFile(new URL('../../docs/commands.md', import.meta.url), await commandReference())
 const policies = new URL('../../docs/policy-reference.md', import.meta.url)
 await writeFile(policies, policyTables.reduce(replaceTable, await readFile(policies, 'utf8')))
-const audit = new URL('../../docs/audit.md', import.meta.url)
-await writeFile(audit, await replaceRecordTypes(await readFile(audit, 'utf8')))
+await writeFile(new URL('../../docs/audit-records.ts', import.meta.url), await printRecordTypes())
 const observability = new URL('../../docs/observability.md', import.meta.url)
 await writeFile(observability, await replaceMetrics(await readFile(observability, 'utf8')))
