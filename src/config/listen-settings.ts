@@ -78,9 +78,8 @@ export const listenSchema = z.strictObject({
     .enum(['x-forwarded-for', 'forwarded', 'proxy-protocol'])
     .optional()
     .describe(
-      'How trusted proxies state the address of the client: by one header, x-forwarded-for (default) or forwarded ' +
-        '(RFC 7239), or by PROXY protocol, version 1 or 2. With the latter, each connection must begin with its header, ' +
-        'and connections of other peers are closed.',
+      'How trusted proxies state the address of the client: by one header (default: x-forwarded-for), or by PROXY ' +
+        'protocol, version 1 or 2.',
     ),
   clientCertificateFrom: z
     .enum(['client-cert', 'x-forwarded-client-cert'])

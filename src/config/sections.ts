@@ -15,9 +15,8 @@ const crossSiteSchema = z.strictObject({
     .array(z.string().refine(isOrigin, 'expected an origin as browsers send it: https://console.example'))
     .default([])
     .describe(
-      'Origins whose pages may send requests with credentials that browsers add of themselves: client certificates, and ' +
-        'what an embedding application authenticates by. Only needed for pages of other hosts, and behind a proxy that ' +
-        'changes the host header.',
+      'Origins whose pages may send requests with credentials that browsers add of themselves. Only needed for pages of ' +
+        'other hosts, and behind a proxy that changes the host header.',
     ),
 })
 
@@ -44,8 +43,7 @@ export const sectionsSchema = z.strictObject({
         .default([])
         .describe(
           'Names in requests for the port, in addition to IP addresses, localhost and admin.host; one that begins with a ' +
-            'dot includes its subdomains. Requests for other names get 403: a page could give its own name the address ' +
-            'of the port (DNS rebinding).',
+            'dot includes its subdomains. Requests for other names get 403 (against DNS rebinding).',
         ),
       console: z
         .boolean()
@@ -65,9 +63,8 @@ export const sectionsSchema = z.strictObject({
     .enum(['refused', 'namespaces'])
     .default('refused')
     .describe(
-      'What the databases of LanceDB clients (db://NAME, connect_catalog) are. `namespaces`: the namespaces of the root; ids ' +
-        'of a client are relative to its database. `refused`: nothing; other names than that of the root are refused. The ' +
-        'root is the `database` of its upstream, or `any`.',
+      'What the databases of LanceDB clients (db://NAME, connect_catalog) are: the namespaces of the root, or nothing. ' +
+        'The root is the `database` of its upstream, or `any`; see docs/upstreams.md.',
     ),
   identity: identitySchema,
   crossSite: crossSiteSchema

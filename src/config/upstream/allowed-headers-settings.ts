@@ -121,8 +121,7 @@ export const allowedQueryParametersSetting = namesSetting(findProblem)
   .default([])
   .describe(
     'Names of query parameters that callers may send to this upstream besides those of the catalog API, each once. ' +
-      'Policies do not see them; the audit records of changes contain them. Names that the catalog API has in any ' +
-      'place, and names of credentials, are refused, regardless of case, - and _.',
+      'Policies do not see them; see docs/upstreams.md.',
   )
 
 function findProblem(name: string, before: readonly string[]): string | undefined {

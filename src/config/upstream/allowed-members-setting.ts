@@ -29,9 +29,8 @@ export const allowedMembersSetting = z
   })
   .describe(
     'Members of JSON bodies that callers may send to this upstream besides those of the catalog API, by operation: ' +
-      '`AlterTableAddColumns: [comment, new_columns.comment]`. Policies do not see them; the audit records of changes ' +
-      'name them. Names that the catalog API has in any place, and names of credentials, are refused, regardless of ' +
-      'case, - and _.',
+      '`AlterTableAddColumns: [comment, new_columns.comment]`. Policies do not see them; see ' +
+      'docs/upstreams.md.',
   )
 
 function findOperationProblem(name: string): string | undefined {
