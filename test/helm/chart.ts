@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { applyPatch, createPatch } from 'diff'
+import { applyPatch, createPatch, FILE_HEADERS_ONLY } from 'diff'
 import { parse, parseAllDocuments } from 'yaml'
 import { projectFolder } from '../e2e/built-program.ts'
 import { isProvided } from '../support/requirements.ts'
@@ -41,7 +41,7 @@ export function goldenFile(name: string): string {
 export function goldenContent(name: string, text: string): string {
   if (name === baseName) return text
   const base = findBase(name)
-  return createPatch(base, goldenText(base), text, '', name, { context: 1 })
+  return createPatch(base, goldenText(base), text, '', name, { context: 1, headerOptions: FILE_HEADERS_ONLY })
 }
 
 /** Expected manifests of values in `ci/`; needs no helm. */
