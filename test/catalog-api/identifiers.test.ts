@@ -7,6 +7,8 @@ import {
   formatIdentifier,
   parseIdentifier,
   isSameIdentifier,
+  isSeparable,
+  listCommonSeparators,
   quoteForMessage,
 } from '../../src/catalog-api/identifiers.ts'
 import { CatalogError } from '../../src/catalog-api/catalog-error.ts'
@@ -83,6 +85,7 @@ describe('ids', () => {
     expect(() => formatIdentifier(['a$b'], '$')).toThrow(/contains "\$"/)
     expect(() => formatIdentifier(['a:', 'b'], '::')).toThrow(/cannot be written/)
     expect(formatIdentifier(['a$b'], '.')).toBe('a$b')
+    expect(isSeparable(['a', 'b$c'], '$')).toBe(false)
   })
 
   it('are limited to 64 parts and 4096 bytes in total', () => {
@@ -125,8 +128,23 @@ describe('delimiters', () => {
   })
 })
 
+describe('strings that no name contains', () => {
+  it.each([
+    [[], ['$']],
+    [['.'], ['.', '$']],
+    [
+      ['.', '.'],
+      ['.', '$'],
+    ],
+    [['.', '::'], ['$']],
+  ])('with the delimiters %j are %j', (delimiters, separators) => {
+    expect(listCommonSeparators(delimiters)).toEqual(separators)
+  })
+})
+
 describe('messages about names', () => {
   it('state the error and the name', () => {
+    expect(() => parseIdentifier('a$', '$')).toThrow('a part of the id is empty: ["a",""]')
     expect(() => assertName('', 'the name of the index')).toThrow('the name of the index is empty')
     expect(() => assertName('..', 'the name')).toThrow('the name is "..", which is a path segment')
     expect(() => assertName('a/b', 'the name')).toThrow('the name, "a/b", contains "/"')
