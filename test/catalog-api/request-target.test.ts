@@ -175,6 +175,7 @@ describe('targets', () => {
     ['a limit beyond 32 bits', '/v1/namespace/$/list?limit=4294967296', 400],
     ['a boolean that is none', '/v1/namespace/$/table/list?include_declared=1', 400],
     ['a missing required parameter', '/v1/table/t/merge_insert', 400],
+    ['a part of no multipart write', '/v1/table/t/insert?upload_part_id=p', 400],
     ['more than 16 KiB', `/v1/table/${'a'.repeat(16_384)}/drop`, 414],
   ])('are refused: %s', (_what, target, status) => {
     const methods = ['GET', 'POST'].map((method) => statusOf(method, target))
@@ -301,6 +302,10 @@ describe('targets', () => {
     ['/v1/table/t/index/i', 406],
   ])('are no route: %s, with status %i', (target, status) => {
     expect([statusOf('GET', target), statusOf('POST', target)]).toEqual([status, status])
+  })
+
+  it('that are a slash alone are named as they were sent', () => {
+    expect(() => parseTarget('GET', '/')).toThrow('unknown route "/"')
   })
 
   it('with an id that is ambiguous for the catalog are refused when they are rebuilt', () => {
