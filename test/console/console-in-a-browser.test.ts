@@ -218,7 +218,7 @@ inBrowser('the last comparison is shown, and versions that no record explains', 
     found: [{ id: ['prod', 'orders'], branch: 'main', version: 7 }],
     problems: [],
   })
-  await page.getByText('Versions without a record').waitFor()
+  await page.getByText('1 version', { exact: true }).waitFor()
   await page.getByText('prod/orders version 7 of main, unknown time').waitFor()
 })
 

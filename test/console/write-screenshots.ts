@@ -13,7 +13,9 @@ try {
   ] as const) {
     const page = await browser.newPage({ viewport: { width: 1100, height }, colorScheme: 'light' })
     await open(page, gateway)
-    await page.evaluate('document.activeElement.blur(); scrollTo(0, 0)')
+    await page.evaluate(
+      'document.activeElement.blur(); scrollTo(0, 0); document.querySelector("#entries")?.scrollTo(0, 0)',
+    )
     await page.screenshot({ path: fileURLToPath(new URL(`../../docs/images/${name}.png`, import.meta.url)) })
   }
 } finally {

@@ -132,8 +132,8 @@ function comparisonView(comparison, now) {
     { class: unexplained + problems.length > 0 ? 'alarm' : undefined },
     facts([
       [
-        'Versions without a record',
-        judged(unexplained === 0 ? 'none' : formatNumber(unexplained), unexplained === 0),
+        'Unrecorded',
+        judged(`${formatNumber(unexplained)} version${unexplained === 1 ? '' : 's'}`, unexplained === 0),
       ],
       ['Compared', `${formatNumber(versions)} versions of ${formatNumber(tables)} tables`],
       namespace && ['Only', quoted(formatId(namespace))],
