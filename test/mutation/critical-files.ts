@@ -84,7 +84,10 @@ export const criticalFiles: readonly CriticalFile[] = [
   { file: 'src/gateway/json/json-name-reader.ts', tests: jsonReaders },
   { file: 'src/gateway/json/json-scanner.ts', tests: jsonReaders },
   { file: 'src/gateway/json/json-transformer.ts', tests: jsonReaders },
-  { file: 'src/policy/policy-set.ts', tests: decisions },
+  {
+    file: 'src/policy/policy-set.ts',
+    tests: [...decisions, 'test/policy/restrictions/rows-of-a-caller.test.ts'],
+  },
   { file: 'src/policy/engine/policy-tree.ts', tests: decisions },
   {
     file: 'src/policy/engine/evaluate.ts',

@@ -41,6 +41,10 @@ const walled = [
   policy('beside', 'hr', [rule('own', 'allow', { operations: ['query'] })]),
   policy('stop', 'hr', [], { inherit: false }),
 ]
+const reserved = [
+  policy('top', '', [], { final: ['QueryTable'] }),
+  policy('low', 'a', [rule('all', 'allow')]),
+]
 const events = [policy('p', 'a', [rule('r', 'allow', { tables: ['evt_*'] })])]
 const namesOfUsers = [policy('p', 'a', [rule('r', 'allow', { subjects: { users: ['sales'] } })])]
 const cafe = [policy('p', 'caf\u00e9', [rule('r', 'allow')])]
@@ -50,6 +54,7 @@ it.each<[what: string, policies: readonly WrittenPolicy[], ...question: Question
   ['no table of the same path', sales, 'DropTable', 'table', 'prod/sales', 'nobody'],
   ['a deny above overrides inherit: false', denyAbove, 'DropTable', 'table', 'a/b/t', 'denied by top/no'],
   ['inherit: false ends allows from above', walled, 'DropTable', 'table', 'hr/t', 'nobody'],
+  ['final ends allows of one operation', reserved, 'QueryTable', 'table', 'a/t', 'nobody'],
   ['no namespaces', events, 'ListTables', 'namespace', 'a/evt_1', 'nobody'],
   ['a user is no group of this name', namesOfUsers, 'QueryTable', 'table', 'a/t', 'nobody'],
   ['not only alike', cafe, 'ListTables', 'namespace', 'cafe\u0301', 'nobody'],

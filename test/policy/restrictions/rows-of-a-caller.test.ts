@@ -3,6 +3,7 @@ import type { Principal } from '../../../src/identity/principal.ts'
 import { readRows } from '../../../src/policy/restrictions/restriction.ts'
 import { compilePolicySet, createAuthorizationRequest, createCaller } from '../policy-builder.ts'
 
+const readers = { id: 'read', effect: 'allow', subjects: { any: true }, operations: ['read'] } as const
 const restriction = { subjects: { groups: ['analysts'], except: { users: ['eve'] } }, tables: ['c*'] }
 
 /** What restrictions with these columns and rows leave of `crm/customers` for a caller. */
@@ -11,7 +12,7 @@ function remaining(
   ...restrictions: { columns: Record<string, string>; rows?: string }[]
 ): { columns: readonly string[]; rows: string | undefined } | undefined {
   const restrict = restrictions.map((each, index) => ({ id: `r${index}`, ...restriction, ...each }))
-  const set = compilePolicySet([{ name: 'crm', namespace: ['crm'], restrict, rules: [] }])
+  const set = compilePolicySet([{ name: 'crm', namespace: ['crm'], restrict, rules: [readers] }])
   const found = set.findRestriction(
     createAuthorizationRequest(caller, 'QueryTable', 'table', ['crm', 'customers']),
   )
