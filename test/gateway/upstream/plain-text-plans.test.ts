@@ -21,7 +21,7 @@ it('a query plan is plain text for a client that accepts only that, and JSON for
     expect(text.bytes.toString()).toMatch(/^[A-Z][^]*LanceRead: /)
     for (const accept of [undefined, '*/*', 'application/json', 'text/plain, application/json']) {
       const { status, headers, bytes } = await plan(accept)
-      expect([status, headers['content-type']]).toEqual([200, 'application/json'])
+      expect([status, headers['content-type']]).toEqual([200, 'application/json; charset=utf-8'])
       expect(JSON.parse(bytes.toString())).toEqual(expect.stringContaining('LanceRead: '))
     }
     const refused = await gateway.post('/v1/table/none/explain_plan', {
