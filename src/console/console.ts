@@ -71,7 +71,9 @@ interface QueryRoute {
 }
 
 /** Responds with 400 to what is invalid. */
-function createHandler(respond: (request: FastifyRequest<QueryRoute>, reply: FastifyReply) => object) {
+function createHandler(
+  respond: (request: FastifyRequest<QueryRoute>, reply: FastifyReply) => object | Promise<object>,
+) {
   return async (request: FastifyRequest<QueryRoute>, reply: FastifyReply): Promise<unknown> => {
     try {
       return await respond(request, reply)

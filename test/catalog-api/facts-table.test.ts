@@ -54,7 +54,7 @@ it.each(operationNames)('%s accepts the names of facts in their sources only', (
   const facts = documentedFacts[operation]
   const sources: readonly string[] = Object.values(facts).flat()
   for (const [name, fact] of factsByName) {
-    const [part = '', member = ''] = split(facts[fact]?.[0] ?? '.')
+    const [part, member] = split(facts[fact]?.[0] ?? '.')
     const proper = inWords[part]?.(member)
     const remedy =
       proper === undefined ? 'omit it' : `send it as ${part === 'properties' ? '' : 'the '}${proper}`

@@ -81,7 +81,8 @@ function toYaml(value: unknown): string {
   visit(document, {
     Collection: (_key, node, path) => {
       const owner = path.at(-1)
-      const indent = 2 * path.filter(isCollection).length + (isPair(owner) ? `${owner.key}: `.length : 0)
+      const indent =
+        2 * path.filter(isCollection).length + (isPair(owner) ? `${String(owner.key)}: `.length : 0)
       const text = JSON.stringify(node)
       node.flow = indent + text.length <= 110 && !text.includes(String.raw`\n`)
     },

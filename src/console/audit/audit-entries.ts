@@ -97,7 +97,7 @@ function describeRefusal(record: AuditRecord<'refusal'>) {
   }
 }
 
-/** As `audit query` and `verify --expect-head` read it. */
+/** In short; `audit verify` prints the whole hash. */
 export function formatPosition({ chain, seq, hash }: { chain: string; seq: number; hash: string }): string {
   return `record ${seq} of ${chain}, hash ${hash.slice(0, 12)}`
 }

@@ -56,7 +56,9 @@ function readForm() {
     kinds = '',
     from = '',
     to = '',
-  } = Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, String(value).trim()]))
+  } = Object.fromEntries(
+    [...new FormData(form)].map(([name, value]) => [name, typeof value === 'string' ? value.trim() : '']),
+  )
   const since = from && new Date(`${from}T00:00:00`).toISOString()
   const until = to && new Date(Date.parse(`${to}T00:00:00`) + 86_400_000).toISOString()
   const given = Object.entries({ object, [by]: text, kinds, since, until })

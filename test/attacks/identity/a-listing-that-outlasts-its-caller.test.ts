@@ -50,7 +50,7 @@ it.each([
       return settings
     },
   })
-  const released = createDeferred<undefined>()
+  const released = createDeferred()
   const serve = serveListings({ tables: { sales: tables }, allTables: tables.map((name) => `sales$${name}`) })
   upstream.answering = async (...request) => {
     await released.promise
