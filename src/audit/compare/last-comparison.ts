@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { ignoreMissing, writeAtomically } from '../../lib/index.ts'
+import { ignoreMissing, parseJsonBytes, writeAtomically } from '../../lib/index.ts'
 
 const comparisonSchema = z.object({
   /** ISO 8601, as are the other times. */
@@ -36,12 +36,8 @@ export function saveComparison(folder: string, comparison: Comparison): Promise<
   return writeAtomically(join(folder, file), JSON.stringify(comparison))
 }
 
-/** Undefined if no result was kept. */
+/** Undefined if no result was kept that this release can read. */
 export async function readComparison(folder: string): Promise<Comparison | undefined> {
-  try {
-    return comparisonSchema.parse(JSON.parse(await readFile(join(folder, file), 'utf8')))
-  } catch (error) {
-    ignoreMissing(error)
-    return undefined
-  }
+  const bytes = await readFile(join(folder, file)).catch(ignoreMissing)
+  return comparisonSchema.safeParse(bytes && parseJsonBytes(bytes)).data
 }
