@@ -35,7 +35,11 @@ export const criticalFiles: readonly CriticalFile[] = [
   { file: 'src/catalog-api/identifiers.ts', tests: ['test/catalog-api/identifiers.test.ts'] },
   ...['request-target', 'route-table', 'query-parameters'].map((name) => ({
     file: `src/catalog-api/${name}.ts`,
-    tests: ['test/catalog-api/request-target.test.ts', 'test/gateway/routing/canonical-targets.test.ts'],
+    tests: [
+      'test/catalog-api/request-target.test.ts',
+      'test/gateway/routing/canonical-targets.test.ts',
+      'test/gateway/upstream/extra-operations.test.ts',
+    ],
   })),
   {
     file: 'src/http1/server/request-head.ts',
