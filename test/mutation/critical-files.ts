@@ -43,7 +43,11 @@ export const criticalFiles: readonly CriticalFile[] = [
   })),
   {
     file: 'src/http1/server/request-head.ts',
-    tests: ['test/http1/server/request-heads.test.ts', 'test/http1/server/refused-at-once.test.ts'],
+    tests: [
+      'test/http1/server/request-heads.test.ts',
+      'test/http1/server/refused-at-once.test.ts',
+      'test/http1/server/both-parsers.test.ts',
+    ],
   },
   { file: 'src/http1/server/request-parser.ts', tests: ['test/http1/server/'] },
   { file: 'src/http1/codec/header-fields.ts', tests: ['test/http1/'] },
@@ -80,10 +84,26 @@ export const criticalFiles: readonly CriticalFile[] = [
       'test/gateway/downstream/error-responses.test.ts',
     ],
   })),
-  ...['stages/read-body', 'body/read-json-body', 'body/read-arrow-body', 'stages/place'].map((name) => ({
+  ...['stages/read-body', 'body/read-json-body', 'body/read-arrow-body'].map((name) => ({
     file: `src/gateway/${name}.ts`,
-    tests: ['test/attacks/', 'test/gateway/'],
+    tests: [
+      'test/gateway/body/',
+      'test/attacks/body/',
+      'test/gateway/authorization/jobs-of-their-starters.test.ts',
+      'test/attacks/ids/a-table-of-another-database.test.ts',
+    ],
   })),
+  {
+    file: 'src/gateway/stages/place.ts',
+    tests: [
+      'test/gateway/routing/several-upstreams.test.ts',
+      'test/gateway/routing/upstream-for-id.test.ts',
+      'test/attacks/extra-operations/',
+      'test/attacks/ids/',
+      'test/attacks/objects/',
+      'test/gateway/upstream/allowed-query-parameters.test.ts',
+    ],
+  },
   { file: 'src/gateway/json/json-number.ts', tests: jsonReaders },
   { file: 'src/gateway/json/json-name-reader.ts', tests: jsonReaders },
   { file: 'src/gateway/json/json-scanner.ts', tests: jsonReaders },
