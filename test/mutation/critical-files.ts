@@ -77,11 +77,13 @@ export const criticalFiles: readonly CriticalFile[] = [
     tests: [
       'test/gateway/authorization/required-permissions-as-documented.test.ts',
       'test/gateway/authorization/concealment.test.ts',
+      'test/gateway/authorization/restricted-reads.test.ts',
       'test/gateway/authorization/descriptions-withheld-from-responses.test.ts',
       'test/attacks/facts/a-change-that-ends-in-a-freeze.test.ts',
       'test/attacks/objects/cascade-over-a-denied-table.test.ts',
       'test/attacks/upstream/credentials-for-a-reader.test.ts',
       'test/gateway/downstream/error-responses.test.ts',
+      'test/gateway/authorization/shadow-policies.test.ts',
     ],
   })),
   ...['stages/read-body', 'body/read-json-body', 'body/read-arrow-body'].map((name) => ({
