@@ -114,7 +114,10 @@ export const criticalFiles: readonly CriticalFile[] = [
     file: 'src/policy/policy-set.ts',
     tests: [...decisions, 'test/policy/restrictions/rows-of-a-caller.test.ts'],
   },
-  { file: 'src/policy/engine/policy-tree.ts', tests: decisions },
+  {
+    file: 'src/policy/engine/policy-tree.ts',
+    tests: [...decisions, 'test/policy/policy-mistakes.test.ts'],
+  },
   {
     file: 'src/policy/engine/evaluate.ts',
     tests: [...decisions, 'test/policy/analysis/analyses-agree-with-decisions.test.ts'],
@@ -123,10 +126,14 @@ export const criticalFiles: readonly CriticalFile[] = [
     file: 'src/policy/visibility/visibility.ts',
     tests: ['test/policy/visibility/visibility.test.ts', ...decisions],
   },
-  ...['column-types', 'filter-tokens', 'print-filter', 'restriction'].map((name) => ({
+  ...['column-types', 'filter-tokens', 'print-filter'].map((name) => ({
     file: `src/policy/restrictions/${name}.ts`,
     tests: restrictedFilters,
   })),
+  {
+    file: 'src/policy/restrictions/restriction.ts',
+    tests: [...restrictedFilters, 'test/policy/analysis/lint/lint-restrictions.test.ts'],
+  },
   ...['restricted-response', 'restrict-query', 'restrict-request', 'restricted-read'].map((name) => ({
     file: `src/gateway/restrictions/${name}.ts`,
     tests: ['test/gateway/restrictions/', 'test/gateway/authorization/restricted-reads.test.ts'],
@@ -134,9 +141,28 @@ export const criticalFiles: readonly CriticalFile[] = [
   { file: 'src/identity/bearer-tokens.ts', tests: ['test/identity/'] },
   { file: 'src/identity/authenticate.ts', tests: ['test/identity/'] },
   { file: 'src/audit/records/hash-chain.ts', tests: audit },
-  { file: 'src/audit/log/chain-writer.ts', tests: [...audit, 'test/audit/log/segment-rotation.test.ts'] },
-  { file: 'src/audit/verify/verify-audit-log.ts', tests: audit },
-  { file: 'src/audit/log/recovery.ts', tests: ['test/audit/log/crash-recovery.test.ts'] },
+  {
+    file: 'src/audit/log/chain-writer.ts',
+    tests: [
+      ...audit,
+      'test/audit/log/segment-rotation.test.ts',
+      'test/audit/log/crash-recovery.test.ts',
+      'test/audit/log/failing-sync.test.ts',
+    ],
+  },
+  {
+    file: 'src/audit/verify/verify-audit-log.ts',
+    tests: [...audit, 'test/audit/log/crash-recovery.test.ts', 'test/audit/log/retention.test.ts'],
+  },
+  {
+    file: 'src/audit/log/recovery.ts',
+    tests: [
+      'test/audit/log/crash-recovery.test.ts',
+      'test/audit/log/segment-rotation.test.ts',
+      'test/audit/log/foreign-records.test.ts',
+      'test/audit/verify/seals.test.ts',
+    ],
+  },
   { file: 'src/audit/compare/find-unexplained.ts', tests: ['test/audit/compare/'] },
   { file: 'src/audit/compare/recorded-versions.ts', tests: ['test/audit/compare/'] },
 ]

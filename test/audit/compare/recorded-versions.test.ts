@@ -111,18 +111,21 @@ it.each([
   expect(await recorded(writeSeveral, where)).toEqual({ ...nothing, ...expected })
 })
 
-it.each<[what: string, change: IntentEntry, outcome: Partial<OutcomeEntry>, stated: number[]]>([
-  ['a new table', entry('CreateTable'), made(1), [1]],
-  ['a table that was overwritten', entry('CreateTable', { details: { mode: 'overwrite' } }), made(3), [2, 3]],
-  ['a table that begins again', entry('CreateTable', { details: { mode: 'overwrite' } }), made(2), [2]],
-  ['no table', entry('DropTable'), {}, []],
-  ['no namespace', entry('DropNamespace', { id: ['production'] }), {}, []],
-])('%s in place of another one has versions of its own', async (_, change, outcome, stated) => {
+const overwrite = entry('CreateTable', { details: { mode: 'overwrite' } })
+
+it.each<[what: string, change: IntentEntry, outcome: Partial<OutcomeEntry>, expected: object]>([
+  ['a new table', entry('CreateTable'), made(1), { stated: [1] }],
+  ['a table that was overwritten', overwrite, made(3), { stated: [2, 3] }],
+  ['a table that begins again', overwrite, made(2), { stated: [2] }],
+  ['a registered table', entry('RegisterTable', { effect: 'change' }), {}, { hasBaseline: true }],
+  ['no table', entry('DropTable'), {}, {}],
+  ['no namespace', entry('DropNamespace', { id: ['production'] }), {}, {}],
+])('%s in place of another one has versions of its own', async (_, change, outcome, expected) => {
   const found = await recorded(async (log) => {
     await record(log, insert, made(2))
     await record(log, change, outcome)
   })
-  expect(found).toEqual({ ...nothing, stated })
+  expect(found).toEqual({ ...nothing, ...expected })
 })
 
 it('versions move with their table', async () => {
@@ -135,16 +138,28 @@ it('versions move with their table', async () => {
   expect(await recorded(write, { table: ['production', 'moved'] })).toEqual({ ...nothing, stated: [2] })
 })
 
+it('a table that is known keeps its versions if one without records takes its name', async () => {
+  const renamed = { id: ['production', 'new'], details: { new_table_name: 'orders' } }
+  const found = await recorded(async (log) => {
+    await record(log, insert, made(2))
+    await record(log, entry('RenameTable', { effect: 'change', ...renamed }))
+  })
+  expect(found).toEqual({ ...nothing, stated: [2] })
+})
+
 it('reads logs of several gateways, and later what was added to them', async () => {
   const folders = [await temporaryFolder(), await temporaryFolder()]
   const logs = await Promise.all(folders.map((folder) => openAuditLog(logOptions(folder))))
-  for (const [index, log] of logs.entries()) await record(log, insert, made(index + 1))
+  for (const [index, log] of logs.entries()) {
+    await record(log, insert)
+    await record(log, insert, made(index + 1))
+  }
   const versions = new RecordedVersions(folders, undefined)
   await versions.read()
-  expect(summarize(versions.find(id, ''))).toEqual({ ...nothing, stated: [1, 2] })
+  expect(summarize(versions.find(id, ''))).toEqual({ ...nothing, stated: [1, 2], unnumbered: 2 })
   for (const [index, log] of logs.entries()) await record(log, insert, made(index + 3))
   await logs[0]?.recordIntent(insert)
   await versions.read()
-  expect(summarize(versions.find(id, ''))).toEqual({ ...nothing, stated: [1, 2, 3, 4], unnumbered: 1 })
+  expect(summarize(versions.find(id, ''))).toEqual({ ...nothing, stated: [1, 2, 3, 4], unnumbered: 3 })
   for (const log of logs) await log.close()
 })

@@ -130,6 +130,12 @@ describe('verification of a changed log', () => {
     ],
     ['its number', { at: 4, from: '"seq":4', to: '"seq":5' }, 5, /record 4, found record 5/],
     ['its chain', { at: 4, from: '"chain":"0', to: '"chain":"1' }, 5, /belongs to chain/],
+    [
+      'a member without its name',
+      { at: 4, from: '"time"', to: '"when"' },
+      5,
+      /not a record of format version 1/,
+    ],
     ['its version', { at: 4, from: '"v":1', to: '"v":2' }, 5, /not a record of format version 1/],
   ])('detects a record forged with a valid hash: by %s', async (_by, forgery, line, what) => {
     const { folder, paths } = await writeChains(1)

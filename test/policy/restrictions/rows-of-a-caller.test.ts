@@ -1,22 +1,22 @@
 import { expect, it } from 'vitest'
 import type { Principal } from '../../../src/identity/principal.ts'
-import { readRows } from '../../../src/policy/restrictions/restriction.ts'
+import { isSameRestriction, readRows } from '../../../src/policy/restrictions/restriction.ts'
 import { compilePolicySet, createAuthorizationRequest, createCaller } from '../policy-builder.ts'
 
 const readers = { id: 'read', effect: 'allow', subjects: { any: true }, operations: ['read'] } as const
 const restriction = { subjects: { groups: ['analysts'], except: { users: ['eve'] } }, tables: ['c*'] }
 
-/** What restrictions with these columns and rows leave of `crm/customers` for a caller. */
-function remaining(
-  caller: Principal,
-  ...restrictions: { columns: Record<string, string>; rows?: string }[]
-): { columns: readonly string[]; rows: string | undefined } | undefined {
+/** The restriction of `crm/customers` for a caller, of parts with these columns and rows. */
+function find(caller: Principal, ...restrictions: { columns: Record<string, string>; rows?: string }[]) {
   const restrict = restrictions.map((each, index) => ({ id: `r${index}`, ...restriction, ...each }))
   const set = compilePolicySet([{ name: 'crm', namespace: ['crm'], restrict, rules: [readers] }])
-  const found = set.findRestriction(
-    createAuthorizationRequest(caller, 'QueryTable', 'table', ['crm', 'customers']),
-  )
-  return found && { columns: [...found.columns.keys()], rows: found.rows }
+  return set.findRestriction(createAuthorizationRequest(caller, 'QueryTable', 'table', ['crm', 'customers']))
+}
+
+/** What they leave of it. */
+function remaining(...parameters: Parameters<typeof find>) {
+  const found = find(...parameters)
+  return found && { columns: [...found.columns], rows: found.rows }
 }
 
 const analyst = createCaller('ann', 'analysts')
@@ -46,7 +46,7 @@ it.each<[rows: string, claims: Readonly<Record<string, unknown>>, printed: strin
   ['tenant = $principal.claims.constructor', {}, 'false'],
 ])('%s with the claims %o leaves the rows %s', (rows, claims, printed) => {
   expect(remaining({ ...analyst, claims }, { columns: { id: 'number' }, rows })).toEqual({
-    columns: ['id'],
+    columns: [['id', 'number']],
     rows: printed,
   })
 })
@@ -75,9 +75,27 @@ it('several restrictions leave the columns that all have, and the rows of all', 
   const one = { columns: { id: 'number', person: 'other', 'a.b': 'text', x: 'text' }, rows: 'id > 1' }
   const other = { columns: { 'person.city': 'text', a: 'other', id: 'number', y: 'text' }, rows: 'id < 9' }
   expect(remaining(analyst, one, other)).toEqual({
-    columns: ['id', 'person.city', 'a.b'],
+    columns: [
+      ['id', 'number'],
+      ['person.city', 'text'],
+      ['a.b', 'text'],
+    ],
     rows: '(`id` > 1) AND (`id` < 9)',
   })
+  const ofTenant = { ...other, rows: 'tenant = $principal.claims.tenant' }
+  expect(remaining(analyst, one, ofTenant)?.rows).toBe('false')
+  expect(remaining(analyst, { columns: one.columns })?.rows).toBeUndefined()
+})
+
+const part = { columns: { id: 'number', name: 'text' }, rows: 'id > 1' }
+
+it.each<[what: string, other: Parameters<typeof find>[1], same: boolean]>([
+  ['the same columns and rows', part, true],
+  ['other rows', { ...part, rows: 'id > 2' }, false],
+  ['a column more', { ...part, columns: { ...part.columns, city: 'text' } }, false],
+  ['another type of a column', { ...part, columns: { ...part.columns, name: 'other' } }, false],
+])('one with %s leaves the same: %o, %s', (_what, other, same) => {
+  expect(isSameRestriction(find(analyst, part), find(analyst, other))).toBe(same)
 })
 
 it('other callers, exceptions and other tables have no restriction', () => {

@@ -137,6 +137,7 @@ it.each<[what: string, tables: readonly string[], denied: readonly string[], sho
   ['a wider pattern is denied', ['a*b', 'abc'], ['a*'], false],
   ['two patterns are denied that together hold all of it', ['a*', 'b'], ['b', 'a*'], false],
   ['a narrower pattern is denied', ['a*'], ['ab*'], true],
+  ['the first of two patterns is denied', ['b', 'a*'], ['b'], true],
   ['many narrower patterns are denied', ['a*'], ['a', 'ab*', 'ac*', '*a'], true],
 ])('shows a namespace of tables that may be described, unless %s', (_what, tables, denied, shown) => {
   const subjects = { users: ['ann'] }
@@ -153,6 +154,8 @@ it.each<[what: string, tables: readonly string[], denied: readonly string[], sho
   for (const id of [['x'], ['x', 'y']]) {
     expect(set.visibilityFor({ principal: ann, request })('namespace', id)).toBe(shown)
   }
+  const view = set.visibilityFor({ principal: ann, request })
+  expect(['ad', 'z'].map((table) => view('table', ['x', 'y', table]))).toEqual([shown, false])
   expect(set.visibilityFor({ principal: createCaller('bob'), request })('namespace', ['x'])).toBe(false)
   expect(set.visibilityFor({ principal: ann, request })('namespace', ['x', 'y', 'z'])).toBe(false)
 })
