@@ -86,15 +86,32 @@ export const criticalFiles: readonly CriticalFile[] = [
       'test/gateway/authorization/shadow-policies.test.ts',
     ],
   })),
-  ...['stages/read-body', 'body/read-json-body', 'body/read-arrow-body'].map((name) => ({
+  ...['stages/read-body', 'body/read-json-body'].map((name) => ({
     file: `src/gateway/${name}.ts`,
     tests: [
-      'test/gateway/body/',
-      'test/attacks/body/',
+      'test/attacks/body/ambiguous-json.test.ts',
+      'test/gateway/body/body-limits.test.ts',
+      'test/gateway/body/empty-values.test.ts',
+      'test/gateway/body/bodies-forwarded-unchanged.test.ts',
+      'test/gateway/listing/post-to-list-namespaces.test.ts',
+      'test/attacks/body/a-body-that-contradicts-its-route.test.ts',
+      'test/attacks/body/json-that-is-called-arrow.test.ts',
+      'test/attacks/browsers/requests-of-other-sites.test.ts',
       'test/gateway/authorization/jobs-of-their-starters.test.ts',
-      'test/attacks/ids/a-table-of-another-database.test.ts',
+      'test/attacks/body/a-contradiction-after-a-large-member.test.ts',
     ],
   })),
+  {
+    file: 'src/gateway/body/read-arrow-body.ts',
+    tests: [
+      'test/gateway/body/arrow-meter.test.ts',
+      'test/gateway/body/uploads.test.ts',
+      'test/gateway/body/check-column-metadata.test.ts',
+      'test/attacks/body/json-that-is-called-arrow.test.ts',
+      'test/gateway/body/body-limits.test.ts',
+      'test/attacks/body/bytes-of-another-upload.test.ts',
+    ],
+  },
   {
     file: 'src/gateway/stages/place.ts',
     tests: [
