@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { assertRequestLinePrefix, parseRequestHead } from '../../../src/http1/server/request-head.ts'
+import {
+  assertRequestLinePrefix,
+  createParsedRequestHead,
+  parseRequestHead,
+} from '../../../src/http1/server/request-head.ts'
 import { RequestError } from '../../../src/http1/server/request-error.ts'
 
 function headOf(...lines: readonly string[]): ReturnType<typeof parseRequestHead> {
@@ -23,6 +27,15 @@ describe('the head of a request', () => {
     expect(headOf('GET / HTTP/1.0')).toMatchObject({ headers: [], body: 0, keepAlive: false })
   })
 
+  it.each(['/', '*', 'http://g', 'https://u@g/a'])('may have the target %s', (target) => {
+    expect(headOf(`GET ${target} HTTP/1.1`).target).toBe(target)
+  })
+
+  it('that another parser has read is refused with an empty target', () => {
+    const line = { method: 'CONNECT', target: '', version: '1.1' }
+    expect(() => createParsedRequestHead(line, [])).toThrow(RequestError)
+  })
+
   it.each([
     ['a method in lower case', 'get / HTTP/1.1'],
     ['an unknown method', 'GETX / HTTP/1.1'],
@@ -33,6 +46,7 @@ describe('the head of a request', () => {
     ['a blank before it', ' GET / HTTP/1.1'],
     ['a blank behind it', 'GET / HTTP/1.1 '],
     ['two blanks', 'GET  / HTTP/1.1'],
+    ['an empty user in the target', 'GET http://@g/ HTTP/1.1'],
     ['a tab in the target', 'GET /\t HTTP/1.1'],
     ['DEL in the target', 'GET /\x7f HTTP/1.1'],
     ['a character beyond ASCII in the target', 'GET /\x80 HTTP/1.1'],
