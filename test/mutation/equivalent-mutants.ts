@@ -118,6 +118,12 @@ export const equivalentMutants: readonly EquivalentMutants[] = [
     reason: 'Without either, the result is denied; the operator is for the types.',
   },
   {
+    file: 'src/audit/log/chain-writer.ts',
+    line: "if (text !== '') await segment.append(Buffer.from(text))",
+    changes: ["text !== '' -> true"],
+    reason: 'An empty write changes nothing; it only syncs once more.',
+  },
+  {
     file: 'src/audit/compare/find-unexplained.ts',
     line: 'if (time === undefined) return true',
     changes: ['time === undefined -> false'],

@@ -71,6 +71,16 @@ it('retains and reports an invalid complete line', async () => {
   expect(await verifyAuditLog(folder)).toMatchObject({ ok: false, problems: [{ line: 6 }] })
 })
 
+it('names a damaged line before the last record, which it follows', async () => {
+  const { folder, path } = await crashedFolder()
+  await writeFile(path, (await readFile(path, 'utf8')).replace('"one"', '"six"'))
+  await reopen(folder)
+  const records = await recordsOf(folder)
+  const damage = 'line 3: the hash does not match the line'
+  expect(ofKind(records, 'recovered')).toMatchObject([{ bytesCut: 0, damage }])
+  expect(ofKind(records, 'tampered')).toEqual([])
+})
+
 it('leaves no chain after a crash while opening one', async () => {
   const { folder, chain } = await crashedFolder()
   await appendFile(join(folder, '00000001-0123456789ab-0000.jsonl.opening'), '{"v":1,"kind":"st')

@@ -146,6 +146,16 @@ it('verification accepts a removal that a crash has interrupted', async () => {
   expect(await verifyAuditLog(folder, { keys })).toMatchObject({ ok: false, problems: [{ file: fourth }] })
 })
 
+it('verification detects a record that was added to the oldest segment', async () => {
+  const { folder, log } = await segmentedLog()
+  await log.close()
+  const [first = '', second = ''] = await segmentsOf(folder)
+  await rm(join(folder, first))
+  await forge(join(folder, second), ([head = '', next = '', ...lines]) => [head, next, next, ...lines])
+  const what = 'the seal does not match the records before it'
+  expect((await verifyAuditLog(folder)).problems[0]).toMatchObject({ file: second, what })
+})
+
 it('verification rejects an unsigned checkpoint', async () => {
   const { folder, log } = await segmentedLog()
   await log.close()

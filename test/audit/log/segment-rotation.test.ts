@@ -56,7 +56,7 @@ it('recovers from a crash with the last segment only', async () => {
   expect(next.recovery.repairs).toEqual([])
   expect(next.recovery.unresolved).toEqual([early, late])
   await next.close()
-  expect((await verifyAuditLog(crashed)).problems[0]).toMatchObject({ file: files[0], line: 1 })
+  expect((await verifyAuditLog(crashed)).problems).toMatchObject([{ file: files[0], line: 1 }])
 })
 
 it('recovers from a crash during a rotation with the previous segment', async () => {

@@ -41,6 +41,17 @@ it.each([
   expect(report).toMatchObject({ ok: true, chains: 1 })
 })
 
+it('refuses records as long as the file cannot be restored', async () => {
+  const { folder, log } = await openLog()
+  await rename(folder, `${folder}.away`)
+  await pause(fileCheckIntervalMs + 1)
+  for (const request of ['one', 'two']) await expect(log.recordIntent(anIntent(request))).rejects.toThrow()
+  await rename(`${folder}.away`, folder)
+  await log.recordIntent(anIntent('three'))
+  await log.close()
+  expect(requests(await recordsOf(folder))).toEqual(['three'])
+})
+
 it('retains a file that replaced the segment as evidence, outside of the log', async () => {
   const { folder, records, report } = await tamperedLog(async (path) => {
     await writeFile(`${path}.other`, (await readFile(path, 'utf8')).replace('before', 'forged'))

@@ -6,7 +6,7 @@ import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
 import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
 import { anIntent, committed, logOptions, openLog, recordsOf, segmentsOf } from '../audit-fixtures.ts'
 import { everyInTheLongForm } from '../../support/thorough.ts'
-import { keyOf } from './forge-log.ts'
+import { forge, keyOf } from './forge-log.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 /** Writes chains of seven records each: start, seal, two intents, two outcomes, seal. */
@@ -171,6 +171,26 @@ describe('verification of a changed log', () => {
     }
     await cp(atPath(paths, 0), atPath(paths, 1))
     expect((await verifyAuditLog(folder)).problems[0]?.what).toMatch(/^foreign/)
+  })
+
+  it('detects a chain that names none before it, also if the one before it is damaged', async () => {
+    const { folder, paths } = await writeChains(2)
+    const text = await readFile(atPath(paths, 0), 'utf8')
+    await writeFile(atPath(paths, 0), text.replace('"kind":"start"', '"kind":"other"'))
+    await forge(atPath(paths, 1), (lines) => lines.map((line) => line.replace(/,"previous":\{[^}]*\}/, '')))
+    const what = expect.stringMatching(/^expected no chain before this one, found chain/)
+    expect((await verifyAuditLog(folder)).problems).toContainEqual(expect.objectContaining({ what }))
+  })
+
+  it('reports the first 100 damages, and their number', async () => {
+    const { folder, log } = await openLog()
+    await Promise.all(Array.from({ length: 101 }, (_, n) => log.recordIntent(anIntent(`${n}`))))
+    await log.close()
+    const [file = ''] = await segmentsOf(folder)
+    const text = await readFile(join(folder, file), 'utf8')
+    await writeFile(join(folder, file), text.replaceAll('corp:alice', 'corp:mallory'))
+    const { problems, problemCount } = await verifyAuditLog(folder)
+    expect([problems.length, problemCount]).toEqual([100, 101])
   })
 
   it('reports the file and the line of each damage, and nothing else', async () => {
