@@ -107,7 +107,7 @@ it('any byte of a document may be changed', () => {
     Buffer.from([0x7f, 0x80, 0xbf, 0xc3, 0xe2, 0xf0, 0xff]),
   ])
   const sample = Buffer.from(
-    '{"id":["a","é"],"\\u0069":-1.5e+3,"b":[{},[],true,null,false,0,""] ,"c":{"d":"\\n"}}',
+    '{"id":["a","é"],"\\u0069":-1.5e+3,"b":[{},[],true,null,false,0,0e1,""] ,"c":{"d":"\\n"}}',
   )
   for (let at = 0; at < sample.length; at += 1) {
     for (const byte of others) {
