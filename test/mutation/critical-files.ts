@@ -110,6 +110,7 @@ export const criticalFiles: readonly CriticalFile[] = [
       'test/attacks/body/json-that-is-called-arrow.test.ts',
       'test/gateway/body/body-limits.test.ts',
       'test/attacks/body/bytes-of-another-upload.test.ts',
+      'test/gateway/downstream/http-version-and-header-limits.test.ts',
     ],
   },
   {

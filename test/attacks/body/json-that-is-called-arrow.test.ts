@@ -50,6 +50,14 @@ it('refuses an Arrow schema that is called JSON, or anything else', async () => 
   }
 })
 
+it('refuses an upload that is called JSON', async () => {
+  const insert = '/v1/table/lake$orders/insert'
+  await attacked.expectInvalid(
+    { as: 'dev', target: insert, body: rows, lines: typed('application/json') },
+    'the content-type is "application/json"; expected application/vnd.apache.arrow.stream',
+  )
+})
+
 it('takes an Arrow schema only where columns are added', async () => {
   for (const operation of ['alter_columns', 'drop_columns', 'query']) {
     await attacked.expectInvalid(
