@@ -87,6 +87,7 @@ export {
   createCaller,
   createStatedFacts,
   createWrittenRequest,
+  describeContextKey,
   findUnstatedFacts,
   type WrittenRequest,
 } from './language/written-request.ts'

@@ -37,5 +37,5 @@ export {
   trustworthyUrlSchema,
 } from './setting-types.ts'
 export { convertValues, parseBytes } from './setting-units.ts'
-export { listSettingVariables } from './setting-variables.ts'
+export { environmentPrefix, listSettingVariables } from './setting-variables.ts'
 export { findTokenError, parseYamlTokens } from './yaml-tokens.ts'

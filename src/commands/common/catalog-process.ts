@@ -26,11 +26,15 @@ export function isCatalogProcess(): boolean {
  * Starts `catalog-gateway backend` in a process of its own whose memory stays small. It ends with this process, even if
  * this one is killed. Allocator settings of the environment take precedence.
  */
-export function forkCatalog(parameters: readonly string[], stdio: StdioOptions): ChildProcess {
+export function forkCatalog(
+  parameters: readonly string[],
+  stdio: StdioOptions,
+  inherited: NodeJS.ProcessEnv = process.env,
+): ChildProcess {
   return fork(main, ['backend', ...parameters], {
     stdio,
     execArgv: [...process.execArgv, ...flags],
-    env: { ...environment, ...process.env, [processMarker]: 'true' },
+    env: { ...environment, ...inherited, [processMarker]: 'true' },
     // Ctrl-C in a terminal reaches the whole process group; the parent decides when the catalog stops.
     detached: true,
   })

@@ -1,4 +1,4 @@
-import type { ChildProcess } from 'node:child_process'
+import type { ChildProcess, StdioOptions } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Backoff, makeFolder } from '../../lib/index.ts'
 import { stringify } from 'yaml'
+import { environmentPrefix } from '../../settings/index.ts'
 import { forkCatalog, stopCatalog } from '../common/catalog-process.ts'
 import { CommandFailure } from '../common/command-failure.ts'
 import type { Io } from '../common/io.ts'
@@ -90,7 +91,10 @@ async function startProcess(
     log: { level: 'warn' },
   }
   await writeFile(file, stringify(settings), { mode: 0o600 })
-  const child = forkCatalog(['--config', file], ['ignore', 'pipe', 'inherit', 'ipc'])
+  // Variables of the environment are settings of gateways; the catalog would refuse them.
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith(environmentPrefix))
+  const stdio: StdioOptions = ['ignore', 'pipe', 'inherit', 'ipc']
+  const child = forkCatalog(['--config', file], stdio, Object.fromEntries(inherited))
   return { child, url: await readAnnouncedUrl(child) }
 }
 

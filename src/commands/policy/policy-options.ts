@@ -5,6 +5,7 @@ import { getMembers, suggestSimilar } from '../../lib/index.ts'
 import {
   conditionFacts,
   createCaller,
+  describeContextKey,
   findUnstatedFacts,
   isConditionFact,
   listNames,
@@ -79,6 +80,8 @@ function collectFact(text: string, before: CallerOptions['fact'] = {}): CallerOp
   if (name === 'now') parseTime(value)
   if (name === 'destination') return { ...before, destination: parseIdArgument(value) }
   if (key === undefined) return { ...before, [name]: value }
+  const problem = map === 'context' ? describeContextKey(key) : undefined
+  if (problem !== undefined) throw new InvalidArgumentError(problem)
   return { ...before, [map]: { ...getMembers(getMembers(before)[map]), [key]: value } }
 }
 

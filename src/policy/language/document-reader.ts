@@ -67,7 +67,10 @@ export class DocumentReader {
     if (isScalar(node)) return this.fill(node.value, node.range[0], instance)
     if (isSeq(node)) return node.items.map((item, index) => this.convert(item, [...path, index], instance))
     if (!isMap(node)) {
-      this.document.report(node.range[0], `${formatPath(path)} is an alias; aliases are not supported`)
+      this.document.report(
+        node.range[0],
+        `${formatPath(path)} is an alias; aliases are not supported, and a text that begins with "*" needs quotes`,
+      )
       return unreadable
     }
     const pairs = new Map<string, Entry>()
@@ -78,7 +81,8 @@ export class DocumentReader {
       const own = node === this.document.root && wholeFields.includes(written) ? undefined : instance
       const filled = this.fill(written, offset, own)
       const key = typeof filled === 'string' ? filled : written
-      if (pairs.has(key)) this.document.report(offset, `duplicate key ${JSON.stringify(key)}`)
+      const hint = key === 'apiVersion' ? '; expected a line "---" before another document' : ''
+      if (pairs.has(key)) this.document.report(offset, `duplicate key ${JSON.stringify(key)}${hint}`)
       pairs.set(key, pair)
       const value = pair.value && this.convert(pair.value, [...path, key], own)
       // The schemas do not see it.

@@ -52,6 +52,7 @@ export function createLocator(text: string): Locate {
 /** A condition often begins with a quote, as in `when: "reason" in context`, or with `!`; a text, with a variable. */
 function suggestQuotes(message: string, before: string | undefined): string {
   if (/^Tags and anchors must be separated|^Unresolved tag: !/.test(message)) return quotedNegationHint
+  if (message.startsWith('Nested mappings are not allowed')) return '; a text with a colon needs quotes'
   if (message !== 'Unexpected scalar at node end') return ''
   return before === '}'
     ? `; put the whole text in quotes, such as '{team}-writers'`

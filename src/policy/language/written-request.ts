@@ -42,12 +42,25 @@ export const callerSchema = checked(
 
 const asInConditions = optional(text, 'As in conditions.')
 
+/** Returns why no request has a key in its context; undefined if one may. */
+export function describeContextKey(key: string): string | undefined {
+  const meant = key.toLowerCase().replace(/^x-catalog-ctx-/, '')
+  return key === meant ? undefined : `expected "${meant}": keys are in lower case, without "x-catalog-ctx-"`
+}
+
+const contextSchema = checked(texts, (context, report) => {
+  for (const key of Object.keys(context)) {
+    const problem = describeContextKey(key)
+    if (problem !== undefined) report(` has the key "${key}"; ${problem}`, [], { key })
+  }
+})
+
 /** The schema of facts of a request, by their names in conditions. */
 export function createFactsSchema({ path }: NameSchemas) {
   return z.strictObject({
     address: optional(text, 'The client address (client.address in conditions). Default: 192.0.2.1.'),
     now: optional(time, 'The time of the request. Default: 2026-01-01T00:00:00Z.'),
-    context: optional(texts, 'The context headers, by key.'),
+    context: optional(contextSchema, 'The context headers, by key.'),
     mode: asInConditions,
     behavior: asInConditions,
     branch: optional(text, 'As in conditions. Default for tables: main.'),

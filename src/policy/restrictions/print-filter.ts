@@ -203,6 +203,9 @@ class FilterPrinter {
 
   /** Parses an operand outside of lists, where a fact of the caller is one text. */
   #parseOperand(value: Printed): string {
+    const next = this.#following
+    if (next?.text === 'principal.groups')
+      throw new FilterError('$principal.groups is a list; expected "in" before it', next.offset)
     const [text, ...others] = this.#parseOperands(value)
     if (text !== undefined && others.length === 0) return text
     this.#isFactMissing = true

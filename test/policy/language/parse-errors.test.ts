@@ -139,7 +139,7 @@ it('does not follow aliases, so a small file cannot expand', () => {
     (_, depth) => `x${depth + 1}: &x${depth + 1} [*x${depth}, *x${depth}]`,
   )
   expect(errors(`${head}x0: &x0 [a]\n${bomb.join('\n')}\nrules: *x30\n`)).toContain(
-    '36:8 rules is an alias; aliases are not supported',
+    '36:8 rules is an alias; aliases are not supported, and a text that begins with "*" needs quotes',
   )
 })
 

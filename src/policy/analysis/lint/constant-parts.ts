@@ -61,7 +61,12 @@ export function describeConstantParts(
         result === always &&
         findConstant(text, variable, listTimes([], now - yearMs)) !== always
       const counted = /\bget(?:Month|DayOfMonth|DayOfYear)(?=\()/.exec(text)?.[0]
-      const hint = counted === undefined ? '' : `; ${counted} counts from 0`
+      const hint =
+        counted === undefined
+          ? variable === 'context'
+            ? '; its keys are in lower case, without "x-catalog-ctx-"'
+            : ''
+          : `; ${counted} counts from 0`
       return result === undefined || isNew ? [] : [`${text} ${result}${during}${hint}`]
     })
   }

@@ -139,7 +139,8 @@ function describeUnguarded(condition: string): readonly string[] {
   return [...read]
     .filter((name) => !guarded.has(name))
     .map(
-      (name) => `fails for callers without the claim "${name}"; begin with has(principal.claims.${name}) &&`,
+      (name) =>
+        `principal.claims.${name} fails for callers without this claim; begin with has(principal.claims.${name}) &&`,
     )
 }
 

@@ -5,6 +5,7 @@ import { namespaceKey } from '../../engine/object-position.ts'
 import type { PolicyRule } from '../../language/policy-document.ts'
 import type { PolicySet } from '../../policy-set.ts'
 import { listRowColumns } from '../../restrictions/restriction.ts'
+import { listTags, type DeclaredTags } from '../../tags/object-tags.ts'
 import { note, warn, type Check, type RuleOrDocument } from './finding.ts'
 import type { RuleIndex } from './rule-index.ts'
 
@@ -25,13 +26,20 @@ export function createNameCheck(
   { set, rules }: RuleIndex,
   known: KnownCredentials | undefined,
 ): Check<RuleOrDocument> {
-  const findLookAlike = createLookAlikeFinder([...set.documents.map((document) => ({ document })), ...rules])
+  // Of two names that are alike, the one in a deny is described: it may leave data open.
+  const allowsFirst = rules.toSorted(
+    (one, other) => Number(one.rule.effect === 'deny') - Number(other.rule.effect === 'deny'),
+  )
+  const documents = set.documents.map((document) => ({ document }))
+  const findLookAlike = createLookAlikeFinder([...documents, ...allowsFirst])
+  const namedTags = new Set(rules.flatMap(({ rule }) => listNamedTags(rule)))
   return (about) => {
     const { document, rule } = about
     // A misspelt deny leaves data open. Of many names of teams and customers, some are alike.
     const tell = rule?.effect === 'deny' ? warn : note
     const lookAlikes = tell('name', ...findLookAlike(about))
-    if (rule === undefined) return lookAlikes
+    if (rule === undefined)
+      return [...lookAlikes, ...warn('name', ...describeUnusedTags(document.tags, namedTags))]
     const own = { document, rule }
     const patterns = (rule.tables ?? []).flatMap((pattern) => describeRegularExpression(pattern) ?? [])
     return [
@@ -42,6 +50,20 @@ export function createNameCheck(
       ...warn('subject', ...describeSubjects(own, known)),
     ]
   }
+}
+
+function listNamedTags({ condition, restriction }: PolicyRule): readonly string[] {
+  const without = restriction && 'without' in restriction.columns ? restriction.columns.without : []
+  return [...(condition?.tags ?? []), ...without]
+}
+
+/** Describes tags that no rule names, but almost: what has them stays open. */
+function describeUnusedTags(tags: DeclaredTags | undefined, named: ReadonlySet<string>): readonly string[] {
+  const unused = [...listTags([tags]).all].filter((tag) => !named.has(tag))
+  return unused.flatMap((tag) => {
+    const suggestion = suggestSimilar(tag, named, Math.max(1, Math.floor(tag.length / 3)))
+    return suggestion === '' ? [] : [`declares the tag "${tag}", which no rule names${suggestion}`]
+  })
 }
 
 /** Describes tables that are denied beside declared ones. A restriction declares its columns itself. */
