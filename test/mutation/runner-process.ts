@@ -28,7 +28,11 @@ async function run({ mutated, tests }: RunRequest): Promise<void> {
 
 async function runTests(path: string): Promise<RunResult> {
   const specifications = await vitest.globTestSpecifications([path])
-  const { testModules, unhandledErrors } = await vitest.runTestSpecifications(specifications)
+  const run = await vitest.runTestSpecifications(specifications)
+  // It also has the results that other files had with earlier mutants.
+  const modules = new Set(specifications.map(({ moduleId }) => moduleId))
+  const testModules = run.testModules.filter(({ moduleId }) => modules.has(moduleId))
+  const { unhandledErrors } = run
   const errors = [
     ...testModules.flatMap((module) => module.errors()),
     ...testModules.flatMap((module) =>
