@@ -37,6 +37,7 @@ The end of a key states its unit. Instead of a number in this unit, a key may ha
 
 Environment variables override the file: \`listen.basePath\` is \`CATALOG_GATEWAY__LISTEN__BASE_PATH\`. The value is YAML, unless the
 type is text: \`CATALOG_GATEWAY__DIALECTS='[lance]'\`. Members of lists (\`[]\` in the key) have no variable; the list has one.
+\`dev\` takes neither file nor variables, only its options.
 `
 
 export function settingsReference(): string {
