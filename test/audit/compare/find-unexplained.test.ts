@@ -36,6 +36,13 @@ it.each<[what: string, versions: ListedVersion[], known: BranchRecords, since: n
   ],
   ['a version at another time than that change', listed(10), records({ unnumbered: [at(20)] }), 0, [1]],
   ['no version at a time that its clock may have', listed(10), records({ unnumbered: [at(11)] }), 0, []],
+  [
+    'no version, if each takes the change that ends first',
+    listed(10, 30),
+    records({ unnumbered: [at(10, 12), at(11, 40)] }),
+    0,
+    [],
+  ],
   ['no version of a job', listed(10, 20, 99), records({ jobs: [at(10, 50)] }), 0, [3]],
   [
     'versions without a time, if all changes have theirs',

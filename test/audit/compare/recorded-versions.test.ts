@@ -115,6 +115,7 @@ const overwrite = entry('CreateTable', { details: { mode: 'overwrite' } })
 
 it.each<[what: string, change: IntentEntry, outcome: Partial<OutcomeEntry>, expected: object]>([
   ['a new table', entry('CreateTable'), made(1), { stated: [1] }],
+  ['a new table without a number', entry('CreateTable'), {}, { unnumbered: 1 }],
   ['a table that was overwritten', overwrite, made(3), { stated: [2, 3] }],
   ['a table that begins again', overwrite, made(2), { stated: [2] }],
   ['a registered table', entry('RegisterTable', { effect: 'change' }), {}, { hasBaseline: true }],
