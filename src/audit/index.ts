@@ -12,6 +12,7 @@ export { type AuditLog, type AuditLogOptions, checkAuditFolder, openAuditLog } f
 export { type AuditObserver, AuditUnavailable } from './log/group-commit.ts'
 export type { Retention } from './log/retention.ts'
 export {
+  describeResult,
   getRequestRecord,
   passThroughOperation,
   type RecordFilter,

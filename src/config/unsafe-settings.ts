@@ -33,6 +33,9 @@ export function findSettingsWarnings(settings: {
     const claims = clientCertificateFrom === undefined ? 'any address' : 'any address and any certificate'
     warnings.push(`listen.trustedProxies: with ${range}, every client can claim ${claims}`)
   }
+  for (const { name, url } of settings.upstreams)
+    if (/\/v1\/?$/.test(url))
+      warnings.push(`url of the upstream ${name}: is ${url}; omit /v1, which the gateway appends itself`)
   const timeouts = [
     ...Object.entries(settings.timeouts).map(([name, value]) => [`timeouts.${name}`, value] as const),
     ...settings.upstreams.map(

@@ -188,7 +188,7 @@ it('a port and an audit folder that the running gateway may use are warnings', a
   expect(status).toBe(0)
   expect(messages).toMatch(/^warning: the address of admin is in use, .*EADDRINUSE.*$/m)
   expect(messages).toMatch(
-    /^warning: audit\.folder is in use, .*writer\.lock .*; if it was copied .*remove it$/m,
+    /^warning: audit\.folder is in use, .*writer\.lock is in use by process \d+ on host \S+$/m,
   )
 })
 
@@ -204,6 +204,14 @@ it('counts what lint finds, and names principals of limits that no credential ha
       'warning: the limit loads names the user "crop:ci", but no API key has it, and "crop" is no issuer\n' +
       `warning: the policies have findings (0 errors, 1 warning); see catalog-gateway policy lint --config ${file}\n`,
   })
+})
+
+it('warns of an upstream whose url has the /v1 of the interface', async () => {
+  const { write, check } = await configuredFolder()
+  await write({ upstream: { url: 'http://127.0.0.1:1/v1' } })
+  expect((await check()).messages).toBe(
+    'warning: url of the upstream catalog: is http://127.0.0.1:1/v1; omit /v1, which the gateway appends itself\n',
+  )
 })
 
 it('warns of a timeout that was meant in seconds', async () => {

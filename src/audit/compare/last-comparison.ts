@@ -6,8 +6,7 @@ import { ignoreMissing, parseJsonBytes, writeAtomically } from '../../lib/index.
 const comparisonSchema = z.object({
   /** ISO 8601, as are the other times. */
   time: z.string(),
-  /** What was compared: this namespace, and versions from this time on. Undefined: everything. */
-  namespace: z.array(z.string()).optional(),
+  /** Versions from this time on were compared; undefined for all. */
   since: z.string().optional(),
   tables: z.number(),
   versions: z.number(),

@@ -45,6 +45,12 @@ export interface SelectedRecord {
   readonly intent?: AuditRecord<'intent'> | undefined
 }
 
+/** What became of a request: a read is completed, a change committed. Empty for a record of no end. */
+export function describeResult({ record, intent }: SelectedRecord): string {
+  if (record.kind !== 'outcome' && record.kind !== 'resolved') return ''
+  return record.result === 'committed' && intent?.effect === 'read' ? 'completed' : record.result
+}
+
 /**
  * Selects from a log, oldest first. An outcome has the operation, principal and rule of its intent.
  * Segments that end before the time range are not read, nor older ones than the newest records of `last`, nor records

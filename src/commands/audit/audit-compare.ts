@@ -58,7 +58,10 @@ export function compareCommand(io: Io): Command {
     .option('--json', 'print JSON lines')
     .addHelpText('after', formatExample('catalog-gateway audit compare --config gateway.yaml --since 2d'))
     .addHelpText('after', '\nThe exit status is 1 if there are such versions, or if tables cannot be read.')
-    .addHelpText('after', 'The console shows the last result, which is kept in the audit folder of --config.')
+    .addHelpText(
+      'after',
+      'The console shows the last result without --namespace, which is kept in the audit folder of --config.',
+    )
     .action((folders: readonly string[], options: CompareOptions) => compare(folders, options, io))
 }
 
@@ -83,11 +86,10 @@ async function compare(folders: readonly string[], options: CompareOptions, io: 
   }
   try {
     const isPrinted = await printLines(io, lines())
-    const scope = {
-      ...(namespace && { namespace: [...namespace] }),
-      ...(since && { since: since.toISOString() }),
-    }
-    if (isPrinted) await keepResult(audit.folder, { time, ...scope, ...summary }, io)
+    const scope = since && { since: since.toISOString() }
+    // A look at some tables says nothing about the others.
+    if (isPrinted && namespace === undefined)
+      await keepResult(audit.folder, { time, ...scope, ...summary }, io)
   } finally {
     upstreams.close()
   }
@@ -96,6 +98,9 @@ async function compare(folders: readonly string[], options: CompareOptions, io: 
   const failures = [
     ...(unexplained > 0 ? [`${formatCount(unexplained, 'version')} without a record that explains it`] : []),
     ...problems,
+    ...(namespace && tables + problems.length === 0
+      ? [`no table is beneath ${formatIdentifierText(namespace)}; expected a namespace`]
+      : []),
   ]
   if (failures.length > 0) throw new CommandFailure(failures.join('\n'))
   logProblems.assertNone()
@@ -118,7 +123,7 @@ async function openUpstreams(settings: GatewaySettings, io: Io): Promise<Upstrea
   })
 }
 
-type Summary = Omit<Comparison, 'time' | 'namespace' | 'since'>
+type Summary = Omit<Comparison, 'time' | 'since'>
 
 const maxFound = 100
 const maxProblems = 10

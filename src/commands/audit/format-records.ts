@@ -1,5 +1,10 @@
 import { formatIdentifierText } from '../../catalog-api/index.ts'
-import { type AuditedPrincipal, getRequestRecord, type SelectedRecord } from '../../audit/index.ts'
+import {
+  type AuditedPrincipal,
+  describeResult,
+  getRequestRecord,
+  type SelectedRecord,
+} from '../../audit/index.ts'
 import type { KeyChange } from '../../identity/index.ts'
 import { alignColumns, formatCount } from '../../lib/index.ts'
 import { formatRule, qualifiedRuleName, type RuleReference } from '../../policy/index.ts'
@@ -14,13 +19,11 @@ function formatIds(ids: readonly (readonly string[])[]): string {
 }
 
 /** Formats in one line what a record says besides its request and rule. */
-function formatResult({ record, intent }: SelectedRecord): string {
+function formatResult(selected: SelectedRecord): string {
+  const { record } = selected
   switch (record.kind) {
-    case 'outcome': {
-      const isDoneRead = record.result === 'committed' && intent?.effect === 'read'
-      const result = isDoneRead ? 'completed' : record.result
-      return result + (record.version === undefined ? '' : ` version ${record.version}`)
-    }
+    case 'outcome':
+      return describeResult(selected) + (record.version === undefined ? '' : ` version ${record.version}`)
     case 'refusal':
       return `${record.status} ${record.reason}`
     case 'passThrough':

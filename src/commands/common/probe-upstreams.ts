@@ -71,7 +71,7 @@ function findUpstream(
 }
 
 function findProblem(
-  { credential, identity, url }: UpstreamSettings,
+  { credential, identity }: UpstreamSettings,
   { status }: UpstreamProbe,
 ): string | undefined {
   const responded = `it responded to ListNamespaces with status ${status}`
@@ -82,10 +82,7 @@ function findProblem(
       ? `${responded}; set \`credential\` if it requires one`
       : `${responded}; check its \`credential\``
   }
-  if (status === 404 || status === 405 || status === 406) {
-    const expected = /\/v1\/?$/.test(url) ? ': the gateway appends /v1 itself' : ''
-    return `${responded}; check the path of its \`url\`${expected}`
-  }
+  if (status === 404 || status === 405 || status === 406) return `${responded}; check the path of its \`url\``
   return status >= 400 ? responded : undefined
 }
 

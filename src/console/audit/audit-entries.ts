@@ -1,4 +1,10 @@
-import { type AuditRecord, getIntentKey, getRecordKey, type SelectedRecord } from '../../audit/index.ts'
+import {
+  type AuditRecord,
+  describeResult,
+  getIntentKey,
+  getRecordKey,
+  type SelectedRecord,
+} from '../../audit/index.ts'
 import { formatIdentifierText } from '../../catalog-api/index.ts'
 import type { RuleReference } from '../../policy/index.ts'
 import { createExplainCommand } from './explain-command.ts'
@@ -31,7 +37,7 @@ export async function collectEntries(
     if (!('intentSeq' in record)) continue
     const key = getIntentKey(record)
     const entry = entries.get(key) ?? (intent && describeRequest(intent))
-    if (entry !== undefined) entries.set(key, { ...entry, [record.kind]: describeResult(record) })
+    if (entry !== undefined) entries.set(key, { ...entry, [record.kind]: describeEnd(record, intent) })
   }
   return [...entries.values()].slice(-max).toReversed()
 }
@@ -40,8 +46,11 @@ function isRequest(record: AuditRecord): record is RequestRecord {
   return record.kind === 'intent' || record.kind === 'refusal' || record.kind === 'passThrough'
 }
 
-function describeResult(record: AuditRecord<'outcome' | 'resolved'>): RecordedResult {
-  const { result } = record
+function describeEnd(
+  record: AuditRecord<'outcome' | 'resolved'>,
+  intent: SelectedRecord['intent'],
+): RecordedResult {
+  const result = describeResult({ record, intent })
   const { status, version, durationMs } = record.kind === 'outcome' ? record : {}
   return { result, status, version, durationMs, position: formatPosition(record) }
 }

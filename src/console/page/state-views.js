@@ -117,7 +117,7 @@ function comparisonView(comparison, now) {
       'Not compared yet. This finds versions that were made past the gateway: ',
       commandView('catalog-gateway audit compare --config gateway.yaml'),
     )
-  const { time, namespace, since, tables, versions, unexplained, found, problems } = comparison
+  const { time, since, tables, versions, unexplained, found, problems } = comparison
   const items = found.map(({ id, branch, version, time: madeAt = 'unknown time' }) =>
     element(
       'li',
@@ -136,7 +136,6 @@ function comparisonView(comparison, now) {
         judged(`${formatNumber(unexplained)} version${unexplained === 1 ? '' : 's'}`, unexplained === 0),
       ],
       ['Compared', `${formatNumber(versions)} versions of ${formatNumber(tables)} tables`],
-      namespace && ['Only', quoted(formatId(namespace))],
       since === undefined ? undefined : ['Since', since],
       ['When', `${formatDuration(now - Date.parse(time))} ago`],
       problems.length === 0 ? undefined : ['Failed', judged(problems.join('; '), false)],

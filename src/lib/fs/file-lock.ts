@@ -129,7 +129,8 @@ async function removeAbandonedLock(path: string, self: LockHolder): Promise<void
     const isHolderAlive = holder?.host === self.host ? await isAlive(holder) : !(await isAbandoned(path))
     if (isHolderAlive) {
       const name = holder ? `process ${holder.pid} on host ${holder.host}` : 'another process'
-      throw new FileLockedError(`${path} is in use by ${name}; if it was copied with its folder, remove it`)
+      const advice = holder?.host === self.host ? '' : '; if it was copied with its folder, remove it'
+      throw new FileLockedError(`${path} is in use by ${name}${advice}`)
     }
     await unlink(path)
   } finally {

@@ -115,7 +115,8 @@ it('names each version that no record explains, with its table, branch and time'
     time: new Date(soon + 2).toISOString(),
   })
   const json = await compare(catalog, ['--json', '--namespace', 'sales/orders'])
-  expect(json.output).toBe('')
+  expect(json).toMatchObject({ status: 1, output: '' })
+  expect(json.messages).toContain('no table is beneath sales/orders; expected a namespace')
   const beneath = await compare(catalog, ['--json', '--namespace', 'sales'])
   expect(beneath.status).toBe(1)
   expect(
