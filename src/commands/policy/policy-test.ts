@@ -69,5 +69,5 @@ async function loadTests(folder: string, vocabulary: PolicyVocabulary): Promise<
 function formatFailure(test: TestResult): readonly string[] {
   const { file, line, name, document } = test
   const lines = formatDisagreements(test).map((text) => `  ${text}`)
-  return [`FAILED ${file}:${line}  ${name === '' ? document : name}`, ...lines]
+  return [`FAILED ${file}:${line}  ${document}${name && `: ${name}`}`, ...lines]
 }

@@ -67,7 +67,8 @@ export function restrictQuery(
 ): RestrictedQuery {
   assertMembersUnderstood(query, understood)
   assertReadsNewest(query)
-  if (query['with_row_id'] === true) throw unsupportedError('"with_row_id" is not supported; omit it')
+  if (query['with_row_id'] === true)
+    throw unsupportedError('"with_row_id", as hybrid searches have it, is not supported')
   const { columns, rows } = restriction
   // Without columns, engines return all of them.
   if (columns.size === 0) throw unsupportedError('no column of the table may be read')

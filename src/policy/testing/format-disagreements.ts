@@ -1,7 +1,9 @@
+import { groupBy } from '../../lib/index.ts'
 import { formatRule } from '../analysis/steps.ts'
+import { describePermissionSet } from '../language/policy-vocabulary.ts'
 import type { TestResult } from './decision-test.ts'
 
-/** Formats what a failed test expects, and what was decided instead, for each of its operations. */
+/** Formats what a failed test expects, and what was decided instead: once for operations that are decided alike. */
 export function formatDisagreements({
   disagreements,
   expected,
@@ -12,18 +14,23 @@ export function formatDisagreements({
 }: TestResult): readonly string[] {
   const by = expectedRule === undefined ? '' : ` by ${expectedRule}`
   const expectation = formatOutcome(`${expected}${by}`, expectedMessage, expectedSends, expectedColumns)
-  return disagreements.flatMap(
+  const found = disagreements.map(
     ({ operation, decided, rule, message = '', sends = 'no condition on rows', columns = ['all'] }) => {
       const isAllowed = decided === 'allow'
-      const found = formatOutcome(
+      const decision = formatOutcome(
         `${decided}${rule === undefined ? ': no rule allows it' : ` by ${formatRule(rule)}`}`,
         isAllowed || expectedMessage === undefined ? undefined : message,
         isAllowed && expectedSends !== undefined ? sends : undefined,
         isAllowed && expectedColumns !== undefined ? columns : undefined,
       )
-      return [operation, `  expected  ${expectation}`, `  decided   ${found}`]
+      return { operation, decision }
     },
   )
+  return [...groupBy(found, ({ decision }) => decision)].flatMap(([decision, alike]) => [
+    describePermissionSet(new Set(alike.map(({ operation }) => operation))),
+    `  expected  ${expectation}`,
+    `  decided   ${decision}`,
+  ])
 }
 
 /** With what callers read, and what restrictions send and leave, as far as a test asks for it. */

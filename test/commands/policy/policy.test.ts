@@ -59,7 +59,7 @@ it('tests of a shadow policy are decided as if it were in force, other tests wit
 })
 
 it('a failed test reports expectation, decision and their locations', async () => {
-  const object = { operations: ['InsertIntoTable'], table: ['sales', 'orders'] }
+  const object = { operations: ['InsertIntoTable', 'UpdateTable'], table: ['sales', 'orders'] }
   const tests = [
     { as: { user: 'sam', groups: ['engineers'] }, ...object, expect: 'allow', rule: 'write' },
     { name: 'eve <writes>', as: { user: 'eve', groups: ['engineers'] }, ...object, expect: 'allow' },
@@ -67,7 +67,9 @@ it('a failed test reports expectation, decision and their locations', async () =
   const folder = await folderOf({ ...sales, tests })
   const { status, output, messages } = await policy('test', '--policies', folder)
   expect({ status, messages }).toEqual({ status: 1, messages: '1 of 2 tests failed\n' })
-  expect(output).toMatch(/^FAILED policies\.yaml:35 {2}eve <writes>\n {2}InsertIntoTable\n/)
+  expect(output).toMatch(
+    /^FAILED policies\.yaml:36 {2}sales: eve <writes>\n {2}InsertIntoTable, UpdateTable\n/,
+  )
   expect(output).toContain('expected  allow\n    decided   deny by sales/no-dev (policies.yaml:16)\n')
 })
 

@@ -280,7 +280,7 @@ it.each<[action: string, body: object, message: string]>([
   ['exists', { as_of: 1 }, '"as_of" is not supported; omit it'],
   ['stats', {}, 'GetTableStats is not supported'],
   ['query', { unknown: 1 }, '"unknown" is not supported; omit it'],
-  ['query', { with_row_id: true }, '"with_row_id" is not supported; omit it'],
+  ['query', { with_row_id: true }, '"with_row_id", as hybrid searches have it, is not supported'],
   ['query', { version: 0 }, newestOnly],
   ['query', { branch: 'Main' }, newestOnly],
   ['query', { vector: [1] }, noVectorColumn],
