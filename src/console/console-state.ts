@@ -30,7 +30,7 @@ export interface UpstreamState {
 /** Times are in milliseconds since 1970. */
 export async function readConsoleState(source: ConsoleStateSource) {
   const { revision, documents } = source.policies()
-  const { writable, dropped, unresolved, head } = source.audit.status()
+  const { writable, dropped, unresolved, tampered, head } = source.audit.status()
   return {
     version,
     now: Date.now(),
@@ -41,6 +41,7 @@ export async function readConsoleState(source: ConsoleStateSource) {
     audit: {
       writable,
       dropped,
+      tampered,
       unresolved,
       head: formatPosition(head),
       sinks: source.sinks.status().map(({ sink, status: { lagRecords, lagSeconds } }) => ({

@@ -93,10 +93,18 @@ export async function checkAuditFolder(folder: string): Promise<void> {
 export type AuditLog = Awaited<ReturnType<typeof startChain>>
 
 async function startChain(options: AuditLogOptions, lock: FileLock) {
-  const { folder, gateway, software, mode = 'strict', reads = false, retention, observer = {} } = options
+  const { folder, gateway, software, mode = 'strict', reads = false, retention } = options
   const { segmentBytes = 64 * 1024 * 1024, segmentMs = 3_600_000 } = options
   const { sealKeyFile, sealRecords = 1_000, sealMs = 10_000 } = options
   const { queueRecords = 10_000, queueBytes = 16 * 1024 * 1024 } = options
+  let tampered = 0
+  const observer: Partial<AuditObserver> = {
+    ...options.observer,
+    tampered(...change) {
+      tampered += 1
+      options.observer?.tampered?.(...change)
+    },
+  }
   const key = await openSealKey(folder, sealKeyFile, observer.keyGenerated)
   const recovery = await recoverFolder(folder, key)
   const redaction = await openRedaction(folder, options.redaction ?? redactionSchema.parse({}))
@@ -223,6 +231,8 @@ async function startChain(options: AuditLogOptions, lock: FileLock) {
         /** Number of refusals and reloads lost since the log was opened. */
         dropped,
         unresolved: writer.unresolved.size,
+        /** Number of changes of files by others that were found at the start, or since then. */
+        tampered,
         head: writer.status().head,
       }
     },

@@ -70,9 +70,10 @@ function upstreamFacts(upstreams) {
  * @param {number} now
  * @returns {Facts}
  */
-function auditFacts({ writable, dropped, unresolved, head, sinks }, seal, now) {
+function auditFacts({ writable, dropped, unresolved, tampered, head, sinks }, seal, now) {
   return [
     ['State', judged(writable ? 'writable' : 'unavailable: changes are refused', writable)],
+    tampered === 0 ? undefined : ['Tampered', judged(`${formatNumber(tampered)} changes by others`, false)],
     ['Last', quoted(head)],
     [
       'Signed',

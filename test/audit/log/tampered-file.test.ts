@@ -24,6 +24,7 @@ async function tamperedLog(tamper: (path: string) => Promise<unknown>) {
   await log.recordIntent(anIntent('later'))
   await log.close()
   expect(events).toHaveLength(1)
+  expect(log.status().tampered).toBe(1)
   const records = await recordsOf(folder)
   return { folder, file, records, report: await verifyAuditLog(folder, { keys: [await keyOf(folder)] }) }
 }
