@@ -1,3 +1,13 @@
+import {
+  Field,
+  Int64,
+  Schema,
+  Table,
+  TimestampMillisecond,
+  Utf8,
+  tableToIPC,
+  vectorFromArray,
+} from 'apache-arrow'
 import { CatalogError, formatIdentifier, quoteForMessage } from 'catalog-gateway/catalog-api'
 import {
   cancelJob as cancelStoredJob,
@@ -61,10 +71,64 @@ export const jobOperations = {
     await cancelStoredJob(context.database, jobId)
     return {}
   },
+
+  /**
+   * Returns the newest changes of state of a job in the order of time, as an Arrow IPC stream. Throws TransactionNotFound
+   * (404), and Unsupported (406) for a filter and for the events of all jobs.
+   */
+  async QueryJobEvents(context, { request: { job_id: jobId, filter, limit = Infinity } }) {
+    if (jobId === undefined || filter)
+      throw new CatalogError(
+        'Unsupported',
+        'this catalog has the events of one job, by job_id, without a filter',
+      )
+    const events = listEvents(await requireJob(context, jobId))
+    return yieldOnce(tableToIPC(toTable(events.slice(Math.max(0, events.length - limit))), 'stream'))
+  },
 } satisfies Operations
 
 async function requireJob({ database }: CatalogContext, jobId: string): Promise<Job> {
   const job = await findJob(database, jobId)
   if (job !== undefined) return job
   throw new CatalogError('TransactionNotFound', `there is no job ${quoteForMessage(jobId)}`)
+}
+
+/** The changes of its state; a job has no other events, so none are stored. */
+function listEvents(job: Job) {
+  const { createdAt, startedAt, endedAt, result } = job
+  const rows = result?.['rows_assigned']
+  const changes = [
+    { state: 'QUEUED', at: createdAt, rows: null },
+    { state: 'IN_PROGRESS', at: startedAt, rows: null },
+    { state: wireStates[job.state], at: endedAt, rows: typeof rows === 'number' ? BigInt(rows) : null },
+  ]
+  return changes.flatMap(({ at, ...change }) => (at === undefined ? [] : [{ job, at, ...change }]))
+}
+
+/** Columns of the interface that do not apply to jobs that run in the catalog itself. */
+const emptyColumns = ['updated_by', 'emitted_from', 'emitted_by', 'claim_entity']
+
+function toTable(events: ReturnType<typeof listEvents>): Table {
+  const text = (read: (event: (typeof events)[number]) => string | null) =>
+    vectorFromArray(events.map(read), new Utf8())
+  const columns = {
+    job_id: text(({ job }) => job.jobId),
+    job_type: text(({ job }) => job.operation),
+    state: text(({ state }) => state),
+    updated_at: vectorFromArray(
+      events.map(({ at }) => at),
+      new TimestampMillisecond(),
+    ),
+    ...Object.fromEntries(emptyColumns.map((name) => [name, text(() => null)])),
+    rows_processed: vectorFromArray(
+      events.map(({ rows }) => rows),
+      new Int64(),
+    ),
+  }
+  const fields = Object.entries(columns).map(([name, { type }]) => new Field(name, type, true))
+  return new Table(new Schema(fields), columns)
+}
+
+async function* yieldOnce(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes
 }

@@ -39,7 +39,7 @@ export type OperationRequest<Name extends OperationName> = Name extends Describe
 type OperationResult<Name extends OperationName> =
   Name extends OperationsMatching<{ response: 'empty' }>
     ? void
-    : Name extends OperationsMatching<{ response: 'arrow' }>
+    : Name extends OperationsMatching<{ response: 'arrow' | 'arrow-stream' }>
       ? AsyncIterable<Uint8Array>
       : Name extends DescribedOperation
         ? ResponseOf<Name>

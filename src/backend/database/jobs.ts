@@ -32,6 +32,7 @@ export interface Job extends NewJob {
   readonly failure: JobFailure | undefined
   /** Milliseconds since the epoch. */
   readonly createdAt: number
+  readonly startedAt: number | undefined
   readonly endedAt: number | undefined
 }
 
@@ -80,6 +81,7 @@ export async function findJob(database: CatalogDatabase, jobId: string): Promise
     result: row.result === null ? undefined : (JSON.parse(row.result) as JobResult),
     failure: row.failure === null ? undefined : (JSON.parse(row.failure) as JobFailure),
     createdAt: row.created_at,
+    startedAt: row.started_at ?? undefined,
     endedAt: row.ended_at ?? undefined,
   }
   /* oxlint-enable typescript/no-unsafe-type-assertion */

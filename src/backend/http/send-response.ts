@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { arrowFileType, CatalogError, type Operation } from 'catalog-gateway/catalog-api'
+import { arrowFileType, arrowStreamType, CatalogError, type Operation } from 'catalog-gateway/catalog-api'
 import { hasErrorCode, isObject } from 'catalog-gateway/lib'
 import { toStorageFullError } from '../storage/storage-errors.ts'
 import { toPostgresCatalogError } from '../database/postgres-errors.ts'
@@ -27,7 +27,8 @@ export function toReply(operation: Operation, result: unknown, accept: string | 
     return { status, headers: { 'content-type': 'text/plain; charset=utf-8' }, body: result }
   if (operation.response === 'json') return toJsonReply(result, status)
   if (!isAsyncIterable(result)) throw new TypeError(`${operation.name} returned no Arrow data`)
-  return { status, headers: { 'content-type': arrowFileType }, body: result }
+  const type = operation.response === 'arrow' ? arrowFileType : arrowStreamType
+  return { status, headers: { 'content-type': type }, body: result }
 }
 
 export function toErrorReply(error: CatalogError, requestId: string): Reply {

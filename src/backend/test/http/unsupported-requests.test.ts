@@ -43,6 +43,10 @@ const unsupported: Readonly<Record<string, readonly SentRequest[]>> = {
   'a `read_version` of AlterTableBackfillColumns that is not the newest version': [
     ['/v1/table/t/backfill_column', { column: 'computed', read_version: 1 }],
   ],
+  'QueryJobEvents without `job_id`, or with a `filter`': [
+    ['/v1/jobs/query_events', {}],
+    ['/v1/jobs/query_events', { job_id: 'a-job', filter: "state = 'DONE'" }],
+  ],
   'subqueries, aggregates and window functions in any expression': [
     query({ filter: 'id IN (SELECT id FROM t)' }),
     query({ columns: { x: 'sum(id)' } }),

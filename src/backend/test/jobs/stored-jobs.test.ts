@@ -1,3 +1,4 @@
+import { tableFromIPC, type Utf8 } from 'apache-arrow'
 import { expect, it } from 'vitest'
 import { eventually } from '../../../../test/support/eventually.ts'
 import type { JobState } from '../../database/schema.ts'
@@ -109,4 +110,18 @@ it('jobs are forgotten seven days after their end', async () => {
   await eventually(async () =>
     expect(await post('/v1/jobs/describe', { job_id: jobId })).toEqual(errorOf('TransactionNotFound')),
   )
+})
+
+it('the events of a job are the changes of its state', async () => {
+  const { post, jobId } = await withFinishedJob()
+  const query = async (body: object) => {
+    const response = await post('/v1/jobs/query_events', { job_id: jobId, ...body })
+    expect(response.status).toBe(200)
+    return tableFromIPC<{ state: Utf8 }>(response.bytes())
+      .toArray()
+      .map(({ state }) => state)
+  }
+  expect(await query({})).toEqual(['QUEUED', 'IN_PROGRESS', 'DONE'])
+  expect(await query({ limit: 1 })).toEqual(['DONE'])
+  expect(await query({ filter: '', limit: 0 })).toEqual([])
 })
