@@ -57,7 +57,11 @@ beforeAll(async () => {
         rules: [{ id: 'read', effect: 'allow', subjects: { users: [hostile] }, operations: ['read'] }],
       },
     ],
-    adjust: (settings) => ({ ...settings, admin: { ...settings.admin, console: true } }),
+    adjust: (settings) => ({
+      ...settings,
+      admin: { ...settings.admin, console: true },
+      audit: { ...settings.audit, reads: true },
+    }),
   })
   browser = await startBrowser()
 })
@@ -206,6 +210,20 @@ inBrowser('the search finds requests in the log, and shows the newest again', as
   await page.getByText('1 found', { exact: true }).waitFor()
   await entries().filter({ hasText: 'CreateNamespace' }).filter({ hasText: 'found' }).waitFor()
   expect(pageErrors).toEqual([])
+})
+
+inBrowser('a completed read is shown as well as a committed change', async () => {
+  for (const [kind, path, ending] of [
+    ['change', 'create', 'committed'],
+    ['read', 'describe', 'completed'],
+  ] as const) {
+    const { headers } = await gateway.post(`/v1/namespace/ended/${path}`, { body: {} })
+    await page.getByLabel('Which is').fill(String(headers['x-request-id']))
+    await page.locator('#search [name=kinds]').selectOption(kind)
+    await page.getByRole('button', { name: 'Search the log' }).click()
+    const entry = entries().filter({ hasText: 'ended' })
+    await entry.locator('.good').getByText(ending, { exact: true }).waitFor()
+  }
 })
 
 inBrowser('the last comparison is shown, and versions that no record explains', async () => {

@@ -90,7 +90,7 @@ function keyOf({ position }) {
 function entryItem(entry) {
   const { operation, id, objects, principal, time, refusal, outcome, resolved } = entry
   const ending = resolved?.result ?? outcome?.result
-  const isGood = refusal === undefined && ending === 'committed'
+  const isGood = refusal === undefined && (ending === 'committed' || ending === 'completed')
   const state = refusal ? `${refusal.status} ${refusal.reason}` : (ending ?? 'in progress')
   return listItem(
     [
