@@ -1,11 +1,12 @@
 import type { Permission } from '../catalog-api/index.ts'
 import { groupBy } from '../lib/index.ts'
 import {
-  formatColumns,
   formatGrants,
+  formatPart,
   formatPolicySubject,
   formatPolicySubjects,
   formatRule,
+  formatSight,
   type Grant,
 } from '../policy/index.ts'
 import type { createAccessReport } from './access-report.ts'
@@ -22,7 +23,7 @@ export function formatAccessReport({ id, groups, columns, callers, forTables }: 
     callers: callers.map((caller) => ({
       name: formatPolicySubject(caller.subject),
       cells: [
-        ...(isTable ? [formatSight(caller, columns.join(', '))] : []),
+        ...(caller.sees === undefined ? [] : [formatSight(caller.sees, columns)]),
         ...groups.map(({ operations }) => formatGranted(caller, operations)),
       ],
       grants: formatGrants(mergeOperations(caller)).join('\n'),
@@ -34,14 +35,7 @@ export function formatAccessReport({ id, groups, columns, callers, forTables }: 
 function formatTableRule(one: AccessReport['forTables'][number]): string {
   const about = `${one.tables.join(', ')}: ${formatRule(one.rule)}`
   if (one.columns === undefined) return about
-  const { rows = 'all' } = 'rows' in one ? one : {}
-  return `${about}: columns ${formatColumns(one.columns)}; rows ${rows}`
-}
-
-function formatSight({ sees }: Caller, tagged: string): string {
-  if (sees === 'all') return tagged === '' ? 'the whole table' : tagged
-  if (sees === 'part') return tagged === '' ? 'a part of the table' : `the table without ${tagged}`
-  return 'nothing'
+  return `${about}: ${formatPart(one.columns, 'rows' in one ? one.rows : undefined)}`
 }
 
 /** `all`, `2 of 7, if; not group temps`; `–` for none. */

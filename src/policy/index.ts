@@ -17,8 +17,10 @@ export {
   formatColumns,
   formatConditionResult,
   formatGrants,
+  formatPart,
   formatPolicySubject,
   formatPolicySubjects,
+  formatSight,
 } from './analysis/format-policy.ts'
 export {
   type Entitlements,

@@ -65,7 +65,7 @@ export async function openAuditLog(options: AuditLogOptions): Promise<AuditLog> 
   const folder = resolve(options.folder)
   const created = await makeFolder(folder, 0o750)
   if (created !== undefined) await syncParents(folder, created)
-  const lock = await lockFile(join(folder, 'writer.lock'))
+  const lock = await lockAuditFolder(folder)
   try {
     return await startChain({ ...options, folder }, lock)
   } catch (error) {
@@ -74,13 +74,18 @@ export async function openAuditLog(options: AuditLogOptions): Promise<AuditLog> 
   }
 }
 
+/** Rejects if another process writes the log. */
+function lockAuditFolder(folder: string): Promise<FileLock> {
+  return lockFile(join(folder, 'writer.lock'))
+}
+
 /**
  * Rejects if the folder is in use, or if it cannot be written or created. Leaves a missing one missing: created by another
  * user than that of the gateway, it would be of no use to it.
  */
 export async function checkAuditFolder(folder: string): Promise<void> {
   const path = resolve(folder)
-  if (existsSync(path)) return (await lockFile(join(path, 'writer.lock'))).release()
+  if (existsSync(path)) return (await lockAuditFolder(path)).release()
   let parent = dirname(path)
   while (!existsSync(parent)) parent = dirname(parent)
   const created = await mkdtemp(join(parent, '.catalog-gateway-')).catch((error: unknown) => {

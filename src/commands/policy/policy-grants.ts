@@ -13,6 +13,7 @@ import {
   whoCanTag,
   formatGrants,
   formatPolicySubject,
+  formatSight,
 } from '../../policy/index.ts'
 import type { Io } from '../common/io.ts'
 import {
@@ -86,12 +87,6 @@ function formatTagged({ namespace, table, columns }: ReturnType<typeof whoCanTag
 
 /** Says apart who sees the tagged columns of a table, the table without them, and nothing, if that differs. */
 function formatEntitlements(title: string, { columns, allowed, overruled }: Entitlements): readonly string[] {
-  const names = columns?.join(', ')
-  const sights = [
-    ['all', names ?? 'the whole table'],
-    ['part', names === undefined ? 'a part of the table' : `the table without ${names}`],
-    ['nothing', 'nothing'],
-  ] as const
   const denied = overruled.map(
     ({ subject, rule, deniedBy }) =>
       `${formatPolicySubject(subject)}: ${formatRule(rule)} allows it, ${formatRule(deniedBy)} denies it`,
@@ -101,11 +96,11 @@ function formatEntitlements(title: string, { columns, allowed, overruled }: Enti
     return [first, ...formatGrants(allowed), ...denied.map((line) => `  not ${line}`)]
   return [
     first,
-    ...sights.flatMap(([sight, what]) => {
+    ...(['all', 'part', 'nothing'] as const).flatMap((sight) => {
       const own = allowed.filter(({ sees }) => sees === sight)
       const others = sight === 'nothing' ? denied.map((line) => `    ${line}`) : []
       if (own.length + others.length === 0) return []
-      return [`  sees ${what}:`, ...formatGrants(own, '    '), ...others]
+      return [`  sees ${formatSight(sight, columns)}:`, ...formatGrants(own, '    '), ...others]
     }),
   ]
 }

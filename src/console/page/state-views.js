@@ -3,11 +3,12 @@ import { formatDuration, formatId, formatNumber } from './format.js'
 
 /** @typedef {Awaited<ReturnType<typeof import('../console-state.ts').readConsoleState>>} ConsoleState */
 /** @typedef {import('../../audit/compare/last-comparison.ts').Comparison} Comparison */
+/** @typedef {{ readonly seq: number, readonly time: string } | undefined} Seal */
 /** @typedef {readonly (readonly [term: string, description: Node | string] | undefined)[]} Facts */
 
 /**
  * @param {ConsoleState} state
- * @param {{ readonly seq: number, readonly time: string } | undefined} seal
+ * @param {Seal} seal
  * @param {Comparison | undefined} comparison
  */
 export function showState(state, seal, comparison) {
@@ -66,7 +67,7 @@ function upstreamFacts(upstreams) {
 
 /**
  * @param {ConsoleState['audit']} audit
- * @param {{ readonly seq: number, readonly time: string } | undefined} seal
+ * @param {Seal} seal
  * @param {number} now
  * @returns {Facts}
  */

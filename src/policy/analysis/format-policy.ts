@@ -5,7 +5,7 @@ import type { NamedSubjects, Subjects } from '../language/policy-document.ts'
 import { describePermissionSet } from '../language/policy-vocabulary.ts'
 import type { RestrictionReport } from '../restrictions/restriction.ts'
 import type { Answer } from './diff-policies.ts'
-import type { Grant, Scope } from './grants.ts'
+import type { Grant, Scope, Sight } from './grants.ts'
 import { formatRule } from './steps.ts'
 
 /** `allowed by` the rule, and what restrictions leave; `denied, as no rule allows it`. */
@@ -15,7 +15,7 @@ export function formatAnswer({ allowed, rule, restriction }: Answer): string {
   if (restriction === undefined) return decided
   const { columns, rows, rules } = restriction
   const by = rules.map(formatRule).join(' and ')
-  return `${decided}, restricted by ${by}: columns ${formatColumns(columns)}; rows ${rows.join(' AND ') || 'all'}`
+  return `${decided}, restricted by ${by}: ${formatPart(columns, rows.join(' AND '))}`
 }
 
 /** `group analysts`, `every caller`, `callers without a credential`. */
@@ -37,6 +37,19 @@ export function formatPolicySubjects(subjects: NamedSubjects & Partial<Subjects>
 export function formatColumns(columns: RestrictionReport['columns']): string {
   const named = Object.entries(columns)
   return named.length === 0 ? 'none' : named.map((column) => column.join(' ')).join(', ')
+}
+
+/** What a caller sees of a table of which some columns are tagged: these, the table without them, or nothing. */
+export function formatSight(sight: Sight, tagged: readonly string[] = []): string {
+  const names = tagged.join(', ')
+  if (sight === 'all') return names === '' ? 'the whole table' : names
+  if (sight === 'part') return names === '' ? 'a part of the table' : `the table without ${names}`
+  return 'nothing'
+}
+
+/** `columns id number, name text; rows all`: the part of a table that restrictions leave. */
+export function formatPart(columns: RestrictionReport['columns'], rows: string | undefined): string {
+  return `columns ${formatColumns(columns)}; rows ${rows || 'all'}`
 }
 
 /** A condition on one line; of a requirement, that the request fails it. */
@@ -73,8 +86,8 @@ function listLimits({ except, restrictedBy = [], unless, ...grant }: Grant): rea
     ...formatIf(grant),
     ...(except === undefined ? [] : [`except ${formatPolicySubjects(except)}`]),
     ...restrictedBy.map(
-      ({ rule, columns, rows = 'all', ...scope }) =>
-        `restricted by ${formatRule(rule)}${formatScope(scope)}: columns ${formatColumns(columns)}; rows ${rows}`,
+      ({ rule, columns, rows, ...scope }) =>
+        `restricted by ${formatRule(rule)}${formatScope(scope)}: ${formatPart(columns, rows)}`,
     ),
     ...unless.map((deny) => {
       const words = ['unless denied:', formatAffected(deny), ...formatIf(deny)]

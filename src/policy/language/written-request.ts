@@ -2,6 +2,7 @@ import { z } from 'zod'
 import {
   canonicalizeBranch,
   canonicalizeWord,
+  headerDialects,
   type Identifier,
   omitUndefinedFacts,
   type Permission,
@@ -42,10 +43,15 @@ export const callerSchema = checked(
 
 const asInConditions = optional(text, 'As in conditions.')
 
+const contextPrefix = headerDialects.catalog.context
+/** How the keys of the context are written. */
+export const contextKeyForm = `in lower case, without "${contextPrefix}"`
+
 /** Returns why no request has a key in its context; undefined if one may. */
 export function describeContextKey(key: string): string | undefined {
-  const meant = key.toLowerCase().replace(/^x-catalog-ctx-/, '')
-  return key === meant ? undefined : `expected "${meant}": keys are in lower case, without "x-catalog-ctx-"`
+  const name = key.toLowerCase()
+  const meant = name.startsWith(contextPrefix) ? name.slice(contextPrefix.length) : name
+  return key === meant ? undefined : `expected "${meant}": keys are ${contextKeyForm}`
 }
 
 const contextSchema = checked(texts, (context, report) => {

@@ -3,6 +3,7 @@ import type { Permission } from '../../../catalog-api/index.ts'
 import { validateTimestamp } from '../../../lib/index.ts'
 import { childNodes, listNodes, parseCondition, readText } from '../../conditions/condition.ts'
 import { factsStatedFor, listWords } from '../../conditions/permission-facts.ts'
+import { contextKeyForm, describeContextKey } from '../../language/written-request.ts'
 
 const hourMs = 60 * 60 * 1000
 /** A year: parts on the time are tried throughout it, and a grant that ends later has no end that anybody waits for. */
@@ -60,18 +61,18 @@ export function describeConstantParts(
         during !== '' &&
         result === always &&
         findConstant(text, variable, listTimes([], now - yearMs)) !== always
-      const counted = /\bget(?:Month|DayOfMonth|DayOfYear)(?=\()/.exec(text)?.[0]
-      const hint =
-        counted === undefined
-          ? variable === 'context'
-            ? '; its keys are in lower case, without "x-catalog-ctx-"'
-            : ''
-          : `; ${counted} counts from 0`
-      return result === undefined || isNew ? [] : [`${text} ${result}${during}${hint}`]
+      return result === undefined || isNew ? [] : [`${text} ${result}${during}${hintAbout(variable, text)}`]
     })
   }
 
   return describe(parseCondition(condition).ast)
+}
+
+/** What people often get wrong in such a part; empty if nothing is known. */
+function hintAbout(variable: string, part: string): string {
+  const counted = /\bget(?:Month|DayOfMonth|DayOfYear)(?=\()/.exec(part)?.[0]
+  if (counted !== undefined) return `; ${counted} counts from 0`
+  return variable === 'context' ? `; its keys are ${contextKeyForm}` : ''
 }
 
 /** The text of a part; of a list of values one for each, which may be mistaken alone. */
@@ -125,7 +126,7 @@ function* listTimes(literals: readonly string[], now: number): Generator<Date> {
 /** Contexts with all keys that headers can have, whatever their value. Names of headers are lower-case here. */
 function* listContexts(literals: readonly string[]): Generator<ReadonlyMap<string, string>> {
   yield new Map()
-  const keys = literals.filter((text) => /^[a-z0-9_-]+$/.test(text) && !text.startsWith('x-catalog-ctx-'))
+  const keys = literals.filter((text) => /^[a-z0-9_-]+$/.test(text) && describeContextKey(text) === undefined)
   for (const value of [otherName, '', ...literals])
     yield new Map([otherName, ...keys].map((key) => [key, value]))
 }
