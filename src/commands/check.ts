@@ -60,7 +60,7 @@ export function checkCommand(io: Io): Command {
     .requiredOption('--config <file>', 'settings file (YAML)')
     .option(
       '--probe',
-      'also read from each upstream, with the credential of the gateway, and connect to all other hosts; reports restricted tables whose restrictions do not hold, or whose columns differ',
+      'also read from each upstream, with the credential of the gateway, and connect to all other hosts',
     )
     .addHelpText('after', formatExample('catalog-gateway check --config gateway.yaml --probe'))
     .addHelpText(
@@ -72,7 +72,7 @@ export function checkCommand(io: Io): Command {
       const settings = await readConfig(config, io)
       const { outbound, loaded, used } = await checkResources(settings, io)
       if (probe) {
-        await probeUpstreams(settings.upstreams, loaded.set, outbound, io)
+        await probeUpstreams(settings.upstreams, outbound, io)
         await probeConnections(settings, outbound, io)
       }
       const ignored = await listIgnoredFiles(settings.policies.folder)

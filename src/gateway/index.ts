@@ -9,7 +9,6 @@ export { upstreamBounds } from './bounds.ts'
 export { listUpstreamTables, listUpstreamVersions } from './changes/list-upstream-versions.ts'
 export { readPageTokenSecret } from './sealed-tokens.ts'
 export { openOwnClient, type UpstreamAccess } from './upstream/own-client.ts'
-export { probeRestrictions } from './upstream/probe-restrictions.ts'
 export { createUpstreams, readUpstreamOptions, type Upstreams } from './upstream/upstreams.ts'
 
 /** Starts a gateway. Loaded when it is called: most commands start none. */

@@ -40,7 +40,7 @@ export {
 } from './analysis/lint/lint-names.ts'
 export { lintWithShadowPolicies } from './analysis/lint/lint-policies.ts'
 export { countCalls, type RecordedCall, type ReplayedCalls, ReplayTally } from './analysis/replay.ts'
-export { formatRule, listNamespaces, listSteps } from './analysis/steps.ts'
+export { formatRule, listNamespaces } from './analysis/steps.ts'
 export {
   type AuthorizationRequest,
   type ConditionFact,
@@ -51,7 +51,6 @@ export {
   type RequestFacts,
 } from './conditions/authorization-request.ts'
 export { describeConditionError } from './conditions/condition-errors.ts'
-export { matchesAny } from './conditions/name-pattern.ts'
 export {
   type KnownFacts,
   listDestinations,
@@ -59,7 +58,7 @@ export {
   permissionFacts,
   requirementFacts,
 } from './conditions/permission-facts.ts'
-export { createRuleReference, type ReportConditionFailure } from './engine/compiled-rule.ts'
+export type { ReportConditionFailure } from './engine/compiled-rule.ts'
 export { type Allowed, type Decision, qualifiedRuleName, type RuleReference } from './engine/decision.ts'
 export {
   isNamespaceMember,
@@ -68,7 +67,7 @@ export {
   objectPosition,
   readsPart,
 } from './engine/object-position.ts'
-export { anonymousSubject, anyCaller, type KnownCaller } from './engine/subject.ts'
+export { anonymousSubject, type KnownCaller } from './engine/subject.ts'
 export { mergeByPolicy } from './language/for-each.ts'
 export {
   policyApiGroup,
@@ -94,16 +93,10 @@ export {
   type WrittenRequest,
 } from './language/written-request.ts'
 export { compilePolicies, type PolicySet } from './policy-set.ts'
-export type { ColumnType, VisibleColumns } from './restrictions/column-types.ts'
+export type { VisibleColumns } from './restrictions/column-types.ts'
 export { FilterError } from './restrictions/filter-tokens.ts'
 export { type FindColumn, printColumnExpression, printFilter } from './restrictions/print-filter.ts'
-export {
-  type CallerRestriction,
-  isSameRestriction,
-  listRowColumns,
-  listStructs,
-  type TableRestriction,
-} from './restrictions/restriction.ts'
+export { type CallerRestriction, isSameRestriction, listStructs } from './restrictions/restriction.ts'
 export { assertAnyPolicy, collectDocuments, findDocumentProblems } from './source/document-problems.ts'
 export { type ResourceResult, watchKubernetesPolicies } from './source/kubernetes/kubernetes-policies.ts'
 export {

@@ -2,13 +2,11 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
 import { allowEverything } from '../gateway/support/open-gateway.ts'
-import { formatPolicies, type WrittenPolicy } from '../policy/policy-builder.ts'
+import { formatPolicies } from '../policy/policy-builder.ts'
 import { runCommand, type CommandEnd } from '../support/run-command.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 interface ProbeOptions {
-  /** Policies besides the one that allows everything. */
-  readonly policies?: readonly WrittenPolicy[]
   /** Further settings. */
   readonly settings?: object
   readonly environment?: Readonly<Record<string, string>>
@@ -17,11 +15,11 @@ interface ProbeOptions {
 /** Runs `check --probe` with these settings of the upstream. */
 export async function probeUpstream(
   upstream: object,
-  { policies = [], settings = {}, environment = {} }: ProbeOptions = {},
+  { settings = {}, environment = {} }: ProbeOptions = {},
 ): Promise<CommandEnd> {
   const folder = await temporaryFolder()
   await mkdir(join(folder, 'policies'))
-  await writeFile(join(folder, 'policies', 'all.yaml'), formatPolicies([allowEverything, ...policies]))
+  await writeFile(join(folder, 'policies', 'all.yaml'), formatPolicies([allowEverything]))
   const file = join(folder, 'gateway.yaml')
   const identity = { anonymous: true }
   const least = { upstream, identity, policies: { folder: 'policies' }, audit: { folder: 'audit' } }

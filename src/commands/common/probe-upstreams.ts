@@ -1,33 +1,27 @@
 import {
-  formatIdentifierText,
   type HeaderDialect,
   headerDialectNames,
   headerDialects,
-  type Identifier,
-  isWithin,
   openApiPath,
 } from '../../catalog-api/index.ts'
 import type { UpstreamSettings } from '../../config/index.ts'
 import {
   openOwnClient,
-  probeRestrictions,
   readUpstreamOptions,
   type UpstreamAccess,
   upstreamBounds,
 } from '../../gateway/index.ts'
 import { readOnce, toError } from '../../lib/index.ts'
 import { describeConnectFailure, type Outbound } from '../../outbound/index.ts'
-import type { PolicySet } from '../../policy/index.ts'
 import { CommandFailure } from './command-failure.ts'
 import type { Io } from './io.ts'
 
 /**
- * Reads from each upstream, and prints to stderr how it responds, which settings fit it better, and whether restrictions
- * hold for its tables. Throws CommandFailure with all upstreams that cannot be used, and all tables whose restrictions do not hold.
+ * Reads from each upstream, and prints to stderr how it responds, and which settings fit it better. Throws CommandFailure
+ * with all upstreams that cannot be used.
  */
 export async function probeUpstreams(
   upstreams: readonly UpstreamSettings[],
-  policies: PolicySet,
   outbound: Outbound,
   { stderr }: Io,
 ): Promise<void> {
@@ -44,30 +38,12 @@ export async function probeUpstreams(
       })
       const problem = findProblem(settings, probe)
       if (problem !== undefined) failures.push(`the upstream ${name} (${url}) cannot be used:\n  ${problem}`)
-      else {
-        stderr.write(describeProbe(settings, probe))
-        const isIts = (namespace: Identifier): boolean => findUpstream(upstreams, namespace) === settings
-        for (const { id, problems, notes } of await probeRestrictions(options, policies, isIts)) {
-          const table = `restricted table ${formatIdentifierText(id)} of the upstream ${name}`
-          if (notes.length > 0) stderr.write(`${[`${table}:`, ...notes].join('\n  ')}\n`)
-          if (problems.length > 0) failures.push([`${table}:`, ...problems].join('\n  '))
-        }
-      }
+      else stderr.write(describeProbe(settings, probe))
     } catch (error) {
       failures.push(toError(error).message)
     }
   }
   if (failures.length > 0) throw new CommandFailure(failures.join('\n'))
-}
-
-/** Returns the upstream of the tables in a namespace. */
-function findUpstream(
-  upstreams: readonly UpstreamSettings[],
-  namespace: Identifier,
-): UpstreamSettings | undefined {
-  const getDepth = ({ namespaces = [[]] }: UpstreamSettings): number =>
-    Math.max(-1, ...namespaces.filter((root) => isWithin(namespace, root)).map((root) => root.length))
-  return upstreams.toSorted((one, other) => getDepth(other) - getDepth(one))[0]
 }
 
 function findProblem(

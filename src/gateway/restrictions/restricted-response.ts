@@ -1,6 +1,6 @@
 import type { Schema } from 'apache-arrow/fb/schema'
 import { badResponse, TransportError } from '../../http1/index.ts'
-import { isObject, parseJsonBytes, type Steps, toError } from '../../lib/index.ts'
+import { isObject, parseJsonBytes, type Steps } from '../../lib/index.ts'
 import {
   type ArrowField,
   type ArrowSchema,
@@ -46,8 +46,6 @@ const fileHeaderLength = 8
  * metadata of schema, fields, batches and footer: that may say anything of hidden rows and columns. Its length stays.
  */
 export class RestrictedRows {
-  /** Of the batches so far. */
-  rows = 0
   readonly #columns: ReadonlySet<string>
   #isFile = false
   /** Undefined until the form is known. */
@@ -71,7 +69,6 @@ export class RestrictedRows {
     this.#frames = new MessageFrames(
       (message, metadata) => {
         if (message.kind === 'dictionary') throw badResponse(dictionaryProblem)
-        if (message.kind === 'batch') this.rows += Number(message.header.length())
         if (message.kind === 'schema') this.#checkSchema(message.header, metadata.length)
         removeMessageMetadata(metadata)
       },
@@ -108,21 +105,6 @@ export class RestrictedRows {
         ? 'a footer without a schema'
         : findUnaskedColumn(readSchema(schema, maxBytes), this.#columns)
     if (problem !== undefined) throw badResponse(problem)
-  }
-}
-
-/** Returns the number of rows of a whole response, and why it is refused; undefined if it is not. */
-export function readRestrictedRows(
-  body: Buffer,
-  columns: ReadonlySet<string>,
-): { readonly rows: number; readonly problem: string | undefined } {
-  const restricted = new RestrictedRows(columns)
-  try {
-    restricted.push(Buffer.from(body))
-    restricted.end()
-    return { rows: restricted.rows, problem: undefined }
-  } catch (error) {
-    return { rows: restricted.rows, problem: toError(error).message }
   }
 }
 

@@ -18,14 +18,12 @@ import type { SocketOpener } from '../../outbound/index.ts'
  * `audit compare`. All are reads.
  */
 export const ownOperations = {
-  countRows: getOperation('CountTableRows'),
   describeTable: getOperation('DescribeTable'),
   describeVersion: getOperation('DescribeTableVersion'),
   listNamespaces: getOperation('ListNamespaces'),
   listBranches: getOperation('ListTableBranches'),
   listTables: getOperation('ListTables'),
   listVersions: getOperation('ListTableVersions'),
-  queryTable: getOperation('QueryTable'),
 }
 
 /** How the gateway reaches an upstream for itself. */
