@@ -27,6 +27,7 @@ export const removedSettings: Readonly<Record<string, string>> = {
   'policies.kubernetes.namespaces[].maxConditions':
     'the policies of a Kubernetes namespace may have 100 conditions',
   'admin.requireUpstream': '/readyz lists unhealthy upstreams as a warning',
+  'data.s3.vending': 'clients that open tables directly bring their own credentials; remove the setting',
   'identity.apiKeys.lastUsedFile': 'it is last-used-keys.json in audit.folder',
   'identity.assertion.additionalKeyFiles': 'append these keys to identity.assertion.keyFile',
   'identity.assertion.header': 'it is x-catalog-assertion',

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import type { z } from 'zod'
+import { backendSettingsSchema } from '../../src/backend/settings/backend-settings.ts'
 import { environmentVariableName } from '../../src/settings/setting-variables.ts'
 import { readSettings } from '../../src/settings/read-settings.ts'
 import { gatewaySettingsSchema } from '../../src/config/gateway-settings.ts'
@@ -12,8 +14,8 @@ import {
 import { runCommand } from '../support/run-command.ts'
 import { parsePolicies } from '../policy/parse-policies.ts'
 
-function read(text: string, environment: Record<string, string>): unknown {
-  return readSettings(gatewaySettingsSchema, { file: 'gateway.yaml', text, environment })
+function read(text: string, environment: Record<string, string>, schema: z.ZodType = gatewaySettingsSchema) {
+  return readSettings(schema, { file: 'settings.yaml', text, environment })
 }
 
 /** Sinks of one type only have some settings. */
@@ -32,13 +34,14 @@ function nest(path: readonly string[], value: unknown): unknown {
 
 describe.each(Object.entries(removedSettings))('the setting %s', (key, sentence) => {
   const path = key.split('.')
+  const schema = key.startsWith('data.') ? backendSettingsSchema : gatewaySettingsSchema
 
   it('is refused in a file with what to use instead', () => {
-    expect(() => read(JSON.stringify(nest(path, true)), {})).toThrow(sentence)
+    expect(() => read(JSON.stringify(nest(path, true)), {}, schema)).toThrow(sentence)
   })
 
   it.skipIf(key.includes('[]'))('is refused in the environment with what to use instead', () => {
-    expect(() => read('{}', { [environmentVariableName(path)]: '1' })).toThrow(sentence)
+    expect(() => read('{}', { [environmentVariableName(path)]: '1' }, schema)).toThrow(sentence)
   })
 })
 

@@ -6,14 +6,13 @@ import type { Engine } from '../engine/lancedb-engine.ts'
 import type { ManifestStore } from '../engine/manifest/manifest-store.ts'
 import type { JobRunner } from './job-runner.ts'
 import type { Lock, Turns } from './locks.ts'
-import type { GetClientOptions, Storage } from '../storage/storage.ts'
+import type { Storage } from '../storage/storage.ts'
 
 export interface CatalogContext {
   readonly database: CatalogDatabase
   readonly engine: Engine
   readonly manifestStore: ManifestStore
   readonly storage: Storage
-  readonly getClientOptions: GetClientOptions
   /** The prefix of every name that the catalog uses in its storage. */
   readonly root: string
   /** Keyed by path; held while a table is created. No lock is taken inside a transaction. */

@@ -68,7 +68,7 @@ export async function openCatalogContext(
   follow: FollowSetting,
   onQuery?: OnQuery,
 ): Promise<CatalogContext> {
-  const { storage, root, getClientOptions } = opened
+  const { storage, root } = opened
   const openedDatabase = await openDatabase(settings.store, settings.data.folder, log, follow, onQuery)
   const jobLock = openLock('job', openedDatabase.locks)
   const context: CatalogContext = {
@@ -76,7 +76,6 @@ export async function openCatalogContext(
     engine,
     manifestStore,
     storage,
-    getClientOptions,
     root,
     nameLock: openLock('name', openedDatabase.locks),
     locationLock: openLock('location', openedDatabase.locks),

@@ -19,19 +19,16 @@ import type { Operations } from './operations.ts'
 import { deleteLeftovers } from './repair.ts'
 
 export const tableOperations = {
-  /** Throws TableAlreadyExists (409), and like `getClientOptions`; in the latter case the name stays reserved. */
+  /** Throws TableAlreadyExists (409). */
   async DeclareTable(context, { id, request }) {
-    const declared = await context.database
+    return await context.database
       .transaction()
       .execute((database) => declareInTransaction(context, database, id, request))
-    const wantsCredentials = request.vend_credentials !== false
-    const storageOptions = await context.getClientOptions(declared.location, wantsCredentials)
-    return { ...declared, ...(storageOptions && { storage_options: storageOptions }) }
   },
 
   /**
-   * Returns version, schema and statistics only with `load_detailed_metadata` and data. Credentials are included unless
-   * the request declines them. Throws TableNotFound (404), and like `resolvePoint` and `getClientOptions`.
+   * Returns version, schema and statistics only with `load_detailed_metadata` and data. Clients that
+   * open the table directly bring their own credentials. Throws TableNotFound (404), and like `resolvePoint`.
    */
   async DescribeTable(context, { id, request, schemaDialect: dialect }) {
     const table = await requireTable(context.database, id)
@@ -40,7 +37,6 @@ export const tableOperations = {
     const tableHasData = needsDataState && (await hasData(context, table))
     const point = await resolvePoint(context, id, table, request)
     const { location } = point
-    const storageOptions = await context.getClientOptions(location, request.vend_credentials !== false)
     return {
       table: id.at(-1) ?? '',
       namespace: id.slice(0, -1),
@@ -49,7 +45,6 @@ export const tableOperations = {
       ...(request.load_detailed_metadata && tableHasData ? await describeData(context, point, dialect) : {}),
       properties: { ...table.properties },
       managed_versioning: true,
-      ...(storageOptions && { storage_options: storageOptions }),
       ...(request.check_declared ? { is_only_declared: !tableHasData } : {}),
     }
   },
@@ -114,13 +109,13 @@ export const tableOperations = {
   },
 } satisfies Operations
 
-/** Declares a table in a transaction, without storage options; see `declareTable`. */
+/** Declares a table in a transaction; see `DeclareTable`. */
 export async function declareInTransaction(
   context: CatalogContext,
   database: CatalogDatabase,
   id: Identifier,
   request: RequestOf<'DeclareTable'>,
-): Promise<ResponseOf<'DeclareTable'> & { readonly location: string }> {
+): Promise<ResponseOf<'DeclareTable'>> {
   rejectLocation(request)
   const properties = request.properties ?? {}
   await requireNamespace(database, id.slice(0, -1))

@@ -5,7 +5,6 @@ import type { S3Settings } from '../settings/backend-settings.ts'
 import { createS3Storage } from './s3-storage.ts'
 import { describeStorageError } from './storage-errors.ts'
 import type { OpenedStorage, Storage } from './storage.ts'
-import { openClientOptions } from './vending.ts'
 
 const connectTimeoutMs = 5_000
 const requestTimeoutMs = 30_000
@@ -42,9 +41,8 @@ export async function openS3(settings: S3Settings, outbound: Outbound): Promise<
       httpsAgent: createAgent('https:'),
     },
   })
-  const storageOptions = buildEndpointOptions(settings, region)
   const engineOptions = addOutboundOptions(
-    { ...storageOptions, ...timeoutOptions },
+    { ...buildEndpointOptions(settings, region), ...timeoutOptions },
     endpoint ?? `https://s3.${region}.amazonaws.com`,
     await listDefaultAuthorities(process.env),
     outbound,
@@ -52,8 +50,7 @@ export async function openS3(settings: S3Settings, outbound: Outbound): Promise<
   const storage = createS3Storage(client, root, engineOptions)
   try {
     await requireConditionalWrites(storage, root)
-    const getClientOptions = await openClientOptions(client, settings, region, storageOptions, opener)
-    return { storage, root, getClientOptions, close: () => client.destroy() }
+    return { storage, root, close: () => client.destroy() }
   } catch (error) {
     client.destroy()
     throw unusableStorageError(root, error)

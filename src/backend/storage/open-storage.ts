@@ -16,5 +16,5 @@ export async function openStorage({ folder, s3 }: DataSettings, outbound: Outbou
   if (folder === undefined) throw new Error('no storage configured')
   for (const name of ['tables', 'commits']) await makeFolder(join(folder, name))
   const root = await realpath(folder)
-  return { storage: localFileStorage, root, getClientOptions: async () => undefined, close: () => {} }
+  return { storage: localFileStorage, root, close: () => {} }
 }

@@ -68,15 +68,5 @@ export interface OpenedStorage {
   readonly storage: Storage
   /** The prefix of all names of the catalog: an absolute path without symbolic links, or `s3://BUCKET/PREFIX`. */
   readonly root: string
-  readonly getClientOptions: GetClientOptions
   readonly close: () => void
 }
-
-/**
- * Lance storage options for the table at a location; with credentials only if requested and configured. Throws
- * ServiceUnavailable (503) while no credentials can be issued.
- */
-export type GetClientOptions = (
-  location: string,
-  wantsCredentials: boolean,
-) => Promise<Readonly<Record<string, string>> | undefined>

@@ -14,8 +14,6 @@ declare module 'vitest' {
   // Typed access to the values that vitest provides.
   interface ProvidedContext {
     s3Endpoint: string
-    /** The role that the tests' user may assume, with rights to everything. */
-    s3Role: string
   }
 }
 
@@ -50,14 +48,8 @@ export async function setup(project: TestProject): Promise<void> {
     `--access-key=${credentials.AWS_ACCESS_KEY_ID}`,
     `--secret-key=${credentials.AWS_SECRET_ACCESS_KEY}`,
   ]
-  const administer = (...options: readonly string[]) =>
-    run('radosgw-admin', ['-c', settings, ...options], { timeout: startupMs })
-  await administer(...user, ...keys)
-  const role = '--role-name=tables'
-  await administer('role', 'create', role, `--assume-role-policy-doc=${mayBeAssumedBy('tests')}`)
-  await administer('role-policy', 'put', role, '--policy-name=all', `--policy-doc=${everything}`)
+  await run('radosgw-admin', ['-c', settings, ...user, ...keys], { timeout: startupMs })
   project.provide('s3Endpoint', endpoint)
-  project.provide('s3Role', 'arn:aws:iam:::role/tables')
 }
 
 export async function teardown(): Promise<void> {
@@ -110,23 +102,8 @@ function settingsOf(folder: string, cluster: string, monitorPort: number, gatewa
     rgw_override_bucket_index_max_shards: 1,
     rgw_dynamic_resharding: false,
     rgw_enable_usage_log: false,
-    rgw_s3_auth_use_sts: true,
-    rgw_sts_key: 'sixteen-letters!',
     rgw_frontends: `beast endpoint=127.0.0.1:${gatewayPort}`,
   }).reduce((text, [key, value]) => `${text}${key} = ${value}\n`, '[global]\n')
-}
-
-const everything = JSON.stringify({
-  Version: '2012-10-17',
-  Statement: [{ Effect: 'Allow', Action: 's3:*', Resource: 'arn:aws:s3:::*' }],
-})
-
-function mayBeAssumedBy(user: string): string {
-  const Principal = { AWS: [`arn:aws:iam:::user/${user}`] }
-  return JSON.stringify({
-    Version: '2012-10-17',
-    Statement: [{ Effect: 'Allow', Principal, Action: 'sts:AssumeRole' }],
-  })
 }
 
 function start(program: string, options: readonly string[]): void {

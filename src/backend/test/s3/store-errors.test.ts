@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer as createHttpServer } from 'node:http'
-import type { AddressInfo, Server } from 'node:net'
+import { connect, createServer, type AddressInfo, type Server } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { expect, inject, onTestFinished, it } from 'vitest'
@@ -13,11 +13,34 @@ import { orders, streamOf } from '../engine/sample-tables.ts'
 import { errorOf, runningBackend } from '../support/running-backend.ts'
 import { credentials } from './credentials.ts'
 import { freshBucket } from './object-store.ts'
-import { interruptibleService } from './token-services.ts'
+import { freePort } from '../../../../test/support/free-port.ts'
 import { temporaryFolder } from '../../../../test/support/temporary-folder.ts'
 
-async function listening(server: Server): Promise<string> {
-  server.listen(0, '127.0.0.1')
+/** Starts a proxy to the store whose connections can be cut and restored. */
+async function interruptibleStore() {
+  const target = new URL(inject('s3Endpoint'))
+  const sockets = new Set<{ destroy: () => void }>()
+  const proxy = createServer((socket) => {
+    const onward = connect(Number(target.port), target.hostname)
+    for (const one of [socket, onward]) {
+      sockets.add(one)
+      one.on('error', () => {}).on('close', () => sockets.delete(one))
+    }
+    socket.pipe(onward).pipe(socket)
+  })
+  // A port that nobody gets while the store is interrupted.
+  const port = await freePort()
+  const endpoint = await listening(proxy, port)
+  const interrupt = async () => {
+    proxy.close()
+    for (const socket of sockets) socket.destroy()
+    return () => once(proxy.listen(port, '127.0.0.1'), 'listening')
+  }
+  return { endpoint, interrupt }
+}
+
+async function listening(server: Server, port = 0): Promise<string> {
+  server.listen(port, '127.0.0.1')
   await once(server, 'listening')
   onTestFinished(() => void server.close())
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -62,7 +85,7 @@ it('rejects a store that ignores conditional writes', async () => {
 })
 
 it('responds with 503 while the store is unreachable, and recovers', async () => {
-  const { endpoint, interrupt } = await interruptibleService()
+  const { endpoint, interrupt } = await interruptibleStore()
   const { settings, folder } = await freshBucket(endpoint)
   const { post, get } = await runningBackend(settings, folder)
   await post('/v1/table/t/create', streamOf(orders(3)))

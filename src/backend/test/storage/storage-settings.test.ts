@@ -32,40 +32,6 @@ it.each([
   expect(result.error?.issues.map(({ path }) => path[0])).toContain('data')
 })
 
-const role = 'arn:aws:iam::123456789012:role/tables'
-
-it.each([
-  ['nothing', {}, { mode: 'none' }],
-  ['the location', { mode: 'location' }, { mode: 'location' }],
-  [
-    'credentials to read',
-    { mode: 'temporary', roleArn: role },
-    { mode: 'temporary', roleArn: role, access: 'read', durationSeconds: 3600 },
-  ],
-  [
-    'credentials of another token service',
-    { mode: 'temporary', roleArn: 'arn:aws:iam:::role/a/b', access: 'write', stsEndpoint: 'https://sts' },
-    { roleArn: 'arn:aws:iam:::role/a/b', access: 'write', stsEndpoint: 'https://sts' },
-  ],
-])('vends %s to clients', (_what, vending, expected) => {
-  const { data } = backendSettingsSchema.parse({ data: { s3: { location, vending } }, store })
-  expect(data?.s3?.vending).toMatchObject(expected)
-})
-
-it.each([
-  ['no role', { mode: 'temporary' }],
-  ['a role without a use', { mode: 'location', roleArn: role }],
-  ['an invalid role', { mode: 'temporary', roleArn: 'arn:aws:iam::1:user/me' }],
-  ['too short a time', { mode: 'temporary', roleArn: role, durationSeconds: 60 }],
-  ['too long a time', { mode: 'temporary', roleArn: role, durationSeconds: 86_400 }],
-  ['other rights', { mode: 'temporary', roleArn: role, access: 'admin' }],
-  ['a service with a password', { mode: 'temporary', role, stsEndpoint: 'https://a:b@sts' }],
-  ['keys', { mode: 'temporary', role, secretAccessKey: 'secret' }],
-])('rejects vending with %s', (_what, vending) => {
-  const result = backendSettingsSchema.safeParse({ data: { s3: { location, vending } }, store })
-  expect(result.error?.issues.map(({ path }) => path.slice(0, 3))).toContainEqual(['data', 's3', 'vending'])
-})
-
 it('requires a separate catalog store with an object store', () => {
   const data = { s3: { location } }
   const postgres = { url: 'postgresql://host/database' }
