@@ -164,6 +164,7 @@ export const removedOptions: Readonly<Record<string, string>> = {
   '* --last-used': 'read last-used-keys.json in the audit folder of the gateway: the time by key id',
   '* --min-coverage':
     "use --json, and compare coverage.percent: ... | jq --exit-status '.coverage.percent >= 80'",
+  'policy test --tests': 'put the tests into "tests" of a policy, such as one of the namespace []',
   'policy what-can --claim': 'claims have no effect on what-can; policy explain takes them',
 }
 

@@ -78,9 +78,9 @@ const kinds: Readonly<Record<string, (text: string, fields: Fields) => string>> 
     const rules = /^(rules|restrict):/m.test(text) ? '' : 'rules: []\n'
     return `${formatFields(head)}${namespace}${text}\n${rules}`
   },
-  // The test begins at line 6.
+  // The test begins at line 7.
   tests: (_, fields) =>
-    formatDocument({ kind: 'DecisionTable' }, 'tests', { table: '[a, t]', expect: 'deny', ...fields }),
+    formatDocument({ namespace: '[a]' }, 'tests', { table: '[a, t]', expect: 'deny', ...fields }),
 }
 
 const cases = readWrittenCases(new URL('policy-mistakes.txt', import.meta.url))

@@ -34,13 +34,12 @@ import { label } from './schema-parts.ts'
 /** Content of one policy file. If there is any problem, the policies must not be used. */
 export interface ParsedPolicies {
   readonly documents: readonly PolicyDocument[]
-  /** Tests of policy documents and of decision tables. */
   readonly tests: readonly DecisionTest[]
   readonly problems: readonly PolicyProblem[]
 }
 
 /**
- * Parses the AccessPolicy and DecisionTable documents of a YAML text (1.2, core schema), with a pause before each rule and
+ * Parses the AccessPolicy documents of a YAML text (1.2, core schema), with a pause before each rule and
  * after each document. Aliases are not followed, so a policy says what its text shows, and a small file cannot expand into a
  * large one.
  */
@@ -99,11 +98,6 @@ function* readWhole(parsed: ParsedFile, root: ParsedNode): Steps<readonly Proble
     return new DocumentReader({ ...parsed, root, instance, report })
   }
   const reader = open()
-  if (getMembers(reader.value)['kind'] === 'DecisionTable') {
-    reader.check(parsed.schemas.table, [])
-    yield* readTests(parsed, reader, readName(reader) ?? '')
-    return problems
-  }
   const ofTexts = problems.splice(0)
   const instances = readForEach(reader)
   if (instances === undefined) {

@@ -81,7 +81,7 @@ export const forEachSchema = checked(
 export type PolicySchemas = ReturnType<typeof createPolicySchemas>
 
 /** A policy has at least one of them. */
-export const policyParts = ['rules', 'commits', 'restrict', 'tags']
+export const policyParts = ['rules', 'commits', 'restrict', 'tags', 'tests']
 
 export const exampleOf = {
   restrict: '[{ id, subjects, tables, columns }]',
@@ -96,9 +96,6 @@ function createPolicySchemas(vocabulary: PolicyVocabulary) {
   const restriction = createRestrictionSchema(names, vocabulary)
   const tags = createTagsSchema(names)
   const test = createTestSchema(names, vocabulary)
-  const tests = list(test.schema, exampleOf.tests).describe(
-    'Expected decisions of the policies in the folder, for `policy test`; no effect on requests.',
-  )
 
   const policy = z.strictObject({
     apiVersion,
@@ -145,19 +142,14 @@ function createPolicySchemas(vocabulary: PolicyVocabulary) {
         '(columns: { without: [pii] }). They allow and deny nothing by themselves.',
     ),
     rules: optional(list(rule.schema, exampleOf.rules), 'Allow and deny rules.'),
-    tests: tests.optional(),
-  })
-
-  const decisionTable = z.strictObject({
-    apiVersion,
-    kind: z.literal('DecisionTable').describe('The kind of the document.'),
-    metadata: z.unknown().describe('Name and description of the table.'),
-    tests,
+    tests: optional(
+      list(test.schema, exampleOf.tests),
+      'Expected decisions of the policies in the folder, for `policy test`; no effect on requests.',
+    ),
   })
 
   // Checked one item at a time, because a document may have many, or by what other fields say.
   const unchecked = z.unknown().optional()
-  const uncheckedTests = list(z.unknown(), exampleOf.tests)
   return {
     rule,
     restriction,
@@ -176,14 +168,8 @@ function createPolicySchemas(vocabulary: PolicyVocabulary) {
       tags: unchecked,
       restrict: list(z.unknown(), exampleOf.restrict).optional(),
       rules: list(z.unknown(), exampleOf.rules).optional(),
-      tests: uncheckedTests.optional(),
+      tests: list(z.unknown(), exampleOf.tests).optional(),
     }),
-    decisionTable: decisionTable.meta({
-      title: 'DecisionTable of the catalog gateway',
-      ...metadataByVersion,
-    }),
-    /** A decision table, but for the parts that are checked by themselves. */
-    table: decisionTable.extend({ metadata: unchecked, tests: uncheckedTests }),
   }
 }
 
@@ -195,5 +181,4 @@ export function getPolicySchemas(vocabulary: PolicyVocabulary): PolicySchemas {
   return schemas
 }
 
-export const { policy: policySchema, decisionTable: decisionTableSchema } =
-  getPolicySchemas(builtInVocabulary)
+export const { policy: policySchema } = getPolicySchemas(builtInVocabulary)

@@ -13,8 +13,6 @@ import {
   findUnstatedFacts,
 } from './written-request.ts'
 
-/* Tests of policies and of decision tables, as the other schemas of the language. */
-
 const objectFields = ['namespace', 'table', 'transaction'] as const
 type ObjectField = (typeof objectFields)[number]
 

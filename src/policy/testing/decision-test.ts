@@ -23,7 +23,7 @@ interface Expectation {
 export interface DecisionTest extends Expectation {
   /** Empty if the test has no name. */
   readonly name: string
-  /** Name of the policy document or decision table that contains the test. */
+  /** Name of the policy document that contains the test. */
   readonly document: string
   readonly file: string
   readonly line: number

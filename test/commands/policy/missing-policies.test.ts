@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { stringify } from 'yaml'
@@ -78,16 +78,5 @@ it('a gateway without any policy starts, and warns that it denies every request'
   const lines = linesOf(await gateway.stop())
   expect(lines.find(({ msg }) => msg === 'no policies: every request is denied')).toMatchObject({
     level: 40,
-  })
-})
-
-it('a folder of decision tables without a table is refused', async () => {
-  const folder = await temporaryFolder()
-  await writeFiles(folder, { 'policies/a.yaml': policy })
-  await mkdir(join(folder, 'tests'))
-  const test = ['test', '--policies', join(folder, 'policies'), '--tests', join(folder, 'tests')]
-  expect(await runCommand(['policy', ...test])).toMatchObject({
-    status: 1,
-    messages: expect.stringContaining('contains no decision table in .yaml or .yml files'),
   })
 })

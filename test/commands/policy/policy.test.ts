@@ -73,18 +73,24 @@ it('a failed test reports expectation, decision and their locations', async () =
   expect(output).toContain('expected  allow\n    decided   deny by sales/no-dev (policies.yaml:16)\n')
 })
 
-it('decision tables are files of their own and count towards the coverage', async () => {
+it('a policy that has only tests may test all others', async () => {
   const folder = await folderOf(sales)
   const missing = await policy('test', '--policies', folder)
   expect(missing).toMatchObject({ status: 1, messages: expect.stringContaining('no tests in') })
-  const tables = await folderOf({
-    kind: 'DecisionTable',
+  const test = {
+    as: { groups: ['engineers'] },
+    operations: ['write'],
+    table: ['sales', 'orders'],
+    expect: 'allow',
+  }
+  const tests = await folderOf({
+    ...sales,
     metadata: { name: 'writers' },
-    tests: [
-      { as: { groups: ['engineers'] }, operations: ['write'], table: ['sales', 'orders'], expect: 'allow' },
-    ],
+    namespace: [],
+    rules: undefined,
+    tests: [test],
   })
-  expect(await policy('test', '--policies', folder, '--tests', tables)).toMatchObject({
+  expect(await policy('test', '--policies', folder, '--policies', tests)).toMatchObject({
     status: 0,
     output: expect.stringContaining('rule coverage: 1 of 2 (50 %)\n  untested: sales/no-dev\n'),
   })

@@ -40,12 +40,6 @@ it('metadata that the Kubernetes API adds is ignored', () => {
   expect(documents.map(({ name }) => name)).toEqual(['p'])
 })
 
-it('a decision table may have it, too', () => {
-  const test = '{ operations: [DescribeTable], table: [a, t], expect: allow }'
-  const text = `apiVersion: catalog-gateway.dev/v1\nkind: DecisionTable\nmetadata: { name: t, labels: {} }\ntests: [${test}]\n`
-  expect(parsePolicies(text, 't.yaml')).toMatchObject({ tests: [{ expected: 'allow' }], problems: [] })
-})
-
 it.each([
   [
     '{ name: p, description: Readers. }',

@@ -1,15 +1,16 @@
 import { expect, it } from 'vitest'
 import { parsePolicies } from '../parse-policies.ts'
 
-/** Errors of a policy with one test, which starts on line 6. */
+/** Errors of a policy with one test, which starts on line 7. */
 function errorsOf(...test: Parameters<typeof parseTest>): readonly string[] {
   return parseTest(...test).problems.map(({ line, column, message }) => `${line}:${column} ${message}`)
 }
 
 function parseTest(operations: string, stated: string) {
   const text = `apiVersion: catalog-gateway/v1
-kind: DecisionTable
+kind: AccessPolicy
 metadata: { name: p }
+namespace: [a]
 tests:
   - operations: ${operations}
     table: [a, t]
@@ -23,7 +24,7 @@ it('rejects a branch that no request states, although the operation has one', ()
   for (const operation of ['DropTable', 'RegisterTable', 'UpdateTableTag', 'CreateTable']) {
     expect(errorsOf(`[${operation}]`, '{ branch: ci/7 }')).toEqual([
       expect.stringMatching(
-        new RegExp(`^8:22 tests\\[0\\]\\.given\\.branch: requests for ${operation} state .*; "branch" is `),
+        new RegExp(`^9:22 tests\\[0\\]\\.given\\.branch: requests for ${operation} state .*; "branch" is `),
       ),
     ])
   }

@@ -6,25 +6,20 @@ import {
 } from '../../helm/custom-resource-definition.ts'
 import { listUndelegatedPermissions } from '../../helm/undelegated-permissions.ts'
 import { listUnknownMembers } from '../../helm/unknown-members.ts'
-import { decisionTableSchema, policySchema } from '../../../src/policy/language/policy-schema.ts'
+import { policySchema } from '../../../src/policy/language/policy-schema.ts'
 import { toJsonSchema } from '../../../src/policy/language/schema-parts.ts'
 
 /**
- * Regenerates the schemas of the catalog as the gateway reads them, those in policies/, and in the chart the
+ * Regenerates the schemas of the catalog as the gateway reads them, that of policies, and in the chart the
  * CustomResourceDefinition and what its rules of admission refer to: `npm run schema`.
  */
 const operationSchemas = new URL('../../../src/catalog-api/schemas.json', import.meta.url)
 await writeFile(operationSchemas, printOperationSchemas())
 
-for (const [name, schema] of Object.entries({
-  'schema.json': policySchema,
-  'decision-table.schema.json': decisionTableSchema,
-})) {
-  await writeFile(
-    new URL(`../../../policies/${name}`, import.meta.url),
-    `${JSON.stringify(toJsonSchema(schema), undefined, 2)}\n`,
-  )
-}
+await writeFile(
+  new URL('../../../policies/schema.json', import.meta.url),
+  `${JSON.stringify(toJsonSchema(policySchema), undefined, 2)}\n`,
+)
 
 const definition = new URL('../../../helm/catalog-gateway/files/accesspolicies.yaml', import.meta.url)
 await writeFile(definition, createCustomResourceDefinition())
