@@ -17,7 +17,6 @@ const commands = new Map<string, (io: Io) => Promise<Command>>([
   ['keys', async (io) => (await import('./keys.ts')).keysCommand(io)],
   ['policy', async (io) => (await import('./policy/policy.ts')).policyCommand(io)],
   ['audit', async (io) => (await import('./audit/audit.ts')).auditCommand(io)],
-  ['version', async (io) => (await import('./version.ts')).versionCommand(io)],
 ])
 
 /**

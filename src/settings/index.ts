@@ -36,6 +36,6 @@ export {
   toSignalUrl,
   trustworthyUrlSchema,
 } from './setting-types.ts'
-export { convertValues, parseBytes } from './setting-units.ts'
+export { convertValues } from './setting-units.ts'
 export { environmentPrefix, listSettingVariables } from './setting-variables.ts'
 export { findTokenError, parseYamlTokens } from './yaml-tokens.ts'

@@ -39,6 +39,8 @@ export const removedSettings: Readonly<Record<string, string>> = {
   'identity.issuers[].clockSkewSeconds': 'it is 30 s',
   'identity.jwksCacheFolder':
     'a gateway becomes ready when it has the JWKS; use jwks.file for a start without the issuer',
+  'identity.issuers[].tokenUrl':
+    'tell clients where to get tokens; the OpenAPI document says that they send one',
   'identity.kubernetes.apiServer': 'it is the API server of the cluster of the pod',
   'identity.kubernetes.caFile': 'it is that of the service account of the pod',
   'identity.kubernetes.maxLifetimeSeconds': 'it is one day',
@@ -56,6 +58,7 @@ export const removedSettings: Readonly<Record<string, string>> = {
   'limits.shared.keyPrefix': 'use a database of its own in limits.shared.url',
   'limits.shared.onFailure': 'each gateway counts alone while the server is unreachable',
   'limits.shared.timeoutMs': 'it is 500 ms',
+  metrics: 'metrics have no label of the namespace; count by id in the log or the audit records',
   'log.format': 'lines are JSON, and text on a terminal',
   'log.sample': 'every request has a line; sample in the collector, or use log.level: warn',
   'timeouts.bodyTimeoutMs': 'it is 30 s',
@@ -101,6 +104,8 @@ export const removedSettings: Readonly<Record<string, string>> = {
     'routes have a port of their own: passThrough: { port, routes }, each with prefix, upstream, allow and methods',
   'passThrough.routes[].webSocket': 'add WEBSOCKET to methods',
   'passThrough.routes[].caFile': 'add the authority to outbound.caFile',
+  'upstream.allowedQueryParameters':
+    'declare an operation with its query in upstream.extraOperations, or send the value as an allowed header',
   'upstream.compareVersionsSeconds':
     'the command audit compare lists versions that were made past the gateway',
   'policies.bundle':
@@ -146,6 +151,7 @@ export const removedCommands: Readonly<Record<string, string>> = {
   'policy bundle': 'use policies.folder; sign what is downloaded with a tool such as cosign or minisign',
   'policy verify-bundle':
     'use policies.folder; verify what is downloaded with a tool such as cosign or minisign',
+  version: '--version prints the version',
   demo: 'docs/getting-started.md has the same steps as commands to paste',
 }
 
@@ -165,6 +171,7 @@ export const removedOptions: Readonly<Record<string, string>> = {
   '* --min-coverage':
     "use --json, and compare coverage.percent: ... | jq --exit-status '.coverage.percent >= 80'",
   'policy test --tests': 'put the tests into "tests" of a policy, such as one of the namespace []',
+  'dev --max-upload': 'run `serve` and `backend`; limits.maxUploadBytes is a setting of the catalog',
   'policy what-can --claim': 'claims have no effect on what-can; policy explain takes them',
 }
 

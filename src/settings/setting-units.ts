@@ -15,7 +15,7 @@ export interface SettingUnit {
 const byteUnits: Readonly<Record<string, number>> = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 }
 
 /** Returns the bytes of a size such as `64MiB` or `1.5 GiB`; NaN if the text is none. */
-export function parseBytes(text: string): number {
+function parseBytes(text: string): number {
   const unit = /^\d{1,12}(\.\d{1,3})? ?(B|KiB|MiB|GiB)$/.exec(text)?.[2] ?? ''
   return Number.parseFloat(text) * (byteUnits[unit] ?? Number.NaN)
 }

@@ -1,25 +1,10 @@
 import { expect, it } from 'vitest'
 import { runProgram } from '../e2e/built-program.ts'
-import { version } from '../../src/version.ts'
 import { runCommand } from '../support/run-command.ts'
 
 it('--version prints the version', async () => {
   const { status, output } = await runProgram(['--version'])
   expect({ status, output }).toEqual({ status: 0, output: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) })
-})
-
-it('"version" prints the versions that a bug report needs', async () => {
-  const node = process.versions.node
-  expect((await runCommand(['version'])).output).toBe(
-    `catalog-gateway ${version}, Node.js ${node}, ${process.platform} ${process.arch}\n`,
-  )
-  const { platform, arch } = process
-  expect(JSON.parse((await runCommand(['version', '--json'])).output)).toEqual({
-    version,
-    node,
-    platform,
-    arch,
-  })
 })
 
 it('a process exits with status 2 after a usage error', async () => {

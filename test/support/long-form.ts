@@ -12,7 +12,7 @@ export const longFiles = {
     'test/audit/sinks/killed-with-undelivered-records.test.ts',
     'test/audit/log/{failing-sync,full-disk}.test.ts',
     'bench/**/*.test.ts',
-    'test/commands/{unread-output,dev/bundled-catalog-restarts,dev/stopping-dev}.test.ts',
+    'test/commands/{unread-output,dev/stopping-dev}.test.ts',
     'test/compatibility/*.test.ts',
     'test/conformance/{once/*,a-run-drops-only-its-own}.test.ts',
     'test/console/{accessible-pages,console-in-a-browser}.test.ts',

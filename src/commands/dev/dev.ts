@@ -4,7 +4,6 @@ import { join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { type GatewaySettings, parseGatewaySettings } from '../../config/index.ts'
-import { parseBytes } from '../../settings/index.ts'
 import { readOrCreatePepper } from '../../identity/index.ts'
 import { hasErrorCode, ignoreOtherSignals, makeFolder, quoteForShell } from '../../lib/index.ts'
 import { startBundledCatalog, type BundledCatalog } from './bundled-catalog.ts'
@@ -20,7 +19,6 @@ interface DevOptions {
   readonly dataDir: string
   readonly apiKey?: string
   readonly policies: string
-  readonly maxUpload?: number
 }
 
 export const devFiles = {
@@ -46,11 +44,6 @@ export function devCommand(io: Io): Command {
         'one that allows the development key everything',
       ),
     )
-    .option(
-      '--max-upload <size>',
-      'maximum size of an upload, which takes up to five times as much memory; default: 512MiB',
-      parseSize,
-    )
     .addHelpText('after', formatExample('catalog-gateway dev --policies my-policies --data-dir my-data'))
     .action((options: DevOptions) => runDev(options, io))
 }
@@ -61,7 +54,7 @@ async function runDev(options: DevOptions, io: Io): Promise<void> {
   await runStep('the data folder cannot be used', () => makeFolder(folder))
   const key = options.apiKey ?? (await loadOrCreateKey(join(folder, devFiles.key)))
   const catalog = await runStep('the bundled catalog cannot start', () =>
-    startBundledCatalog(join(folder, 'catalog'), io, options.maxUpload),
+    startBundledCatalog(join(folder, 'catalog')),
   )
   try {
     await readOrCreatePepper(join(folder, devFiles.pepper), join(folder, devFiles.store))
@@ -78,7 +71,7 @@ async function runDev(options: DevOptions, io: Io): Promise<void> {
         await gateway.reload()
         io.stdout.write('policies and keys reloaded; see the log for errors\n')
       }
-      await runUntilStopped(io, { ...gateway, announcement, reload })
+      await Promise.race([runUntilStopped(io, { ...gateway, announcement, reload }), catalog.ended])
     } finally {
       await gateway.close()
     }
@@ -160,11 +153,4 @@ function parsePort(text: string): number {
   if (!/^\d+$/.test(text) || value > 65_535)
     throw new InvalidArgumentError('expected a number from 0 to 65535')
   return value
-}
-
-function parseSize(text: string): number {
-  const bytes = parseBytes(text)
-  if (!Number.isSafeInteger(bytes) || bytes < 1)
-    throw new InvalidArgumentError('expected a size such as 2GiB')
-  return bytes
 }

@@ -58,3 +58,14 @@ it('the catalog of a killed dev exits', async () => {
   await dev.program.ended
   await eventually(async () => expect(await isRunning(Number(catalog))).toBe(false))
 })
+
+it('dev ends with its catalog, and says so', async () => {
+  const dev = await startDev({ dataFolder: await temporaryFolder() })
+  const [catalog] = await childrenOf(dev.program.pid)
+  process.kill(Number(catalog), 'SIGKILL')
+  const { status, messages } = await dev.program.ended
+  expect({ status, last: messages.trimEnd().split('\n').at(-1) }).toEqual({
+    status: 1,
+    last: 'the catalog process exited (SIGKILL)',
+  })
+})
