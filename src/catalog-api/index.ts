@@ -106,7 +106,7 @@ export {
   parseIdentifier,
   quoteForMessage,
 } from './identifiers.ts'
-export { docsPath, getOpenApiDocument, openApiPath, type TokenEndpoint } from './openapi/openapi-document.ts'
+export { docsPath, getOpenApiDocument, openApiPath } from './openapi/openapi-document.ts'
 export {
   type AnyOperationName,
   apiPaths,
@@ -144,12 +144,7 @@ export {
   type PermissionTable,
 } from './permissions.ts'
 export { notInDatabaseError, placeInDatabase } from './place-in-database.ts'
-export {
-  decodeComponent,
-  type QueryParameters,
-  unknownParameterError,
-  validateParameter,
-} from './query-parameters.ts'
+export { decodeComponent, type QueryParameters, validateParameter } from './query-parameters.ts'
 export { assertBranch, assertTag, isBranchName } from './reference-names.ts'
 export {
   buildTarget,

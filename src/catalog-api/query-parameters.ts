@@ -12,16 +12,14 @@ export type QueryParameters = ReadonlyMap<string, string | readonly string[]>
 interface ReadQuery {
   readonly delimiter: string
   readonly parameters: QueryParameters
-  /** Those outside the catalog API that were allowed by name, decoded once. */
-  readonly extraParameters: ReadonlyMap<string, string>
 }
 
 /**
- * Reads the query of a request for an operation. Throws InvalidInput (400) for a parameter that is unknown and not
- * allowed, repeated, missing, empty or of another type.
+ * Reads the query of a request for an operation. Throws InvalidInput (400) for a parameter that is unknown,
+ * repeated, missing, empty or of another type.
  */
-export function readQuery(query: string, operation: Operation, allowed: ReadonlySet<string>): ReadQuery {
-  const extraParameters = new Map<string, string>()
+export function readQuery(query: string, operation: Operation): ReadQuery {
+  const dropped = new Set<string>()
   const parameters = new Map<string, string | readonly string[]>()
   let delimiter: string | undefined
   for (const pair of query === '' ? [] : query.split('&')) {
@@ -31,9 +29,9 @@ export function readQuery(query: string, operation: Operation, allowed: Readonly
     const name = decodeQuery(pair.slice(0, equals), 'a name in the query')
     const value = decodeQuery(pair.slice(equals + 1), `the query parameter ${quoteForMessage(name)}`)
     const type = operation.query.get(name)
-    if (type === undefined && (allowed.has(name) || operation.droppedQuery.includes(name))) {
-      if (extraParameters.has(name)) throw repeatedParameterError(name)
-      extraParameters.set(name, value)
+    if (operation.droppedQuery.includes(name)) {
+      if (dropped.has(name)) throw repeatedParameterError(name)
+      dropped.add(name)
       continue
     }
     if (type === undefined) {
@@ -48,7 +46,6 @@ export function readQuery(query: string, operation: Operation, allowed: Readonly
       addParameter(parameters, name, type, value)
     }
   }
-  for (const name of operation.droppedQuery) extraParameters.delete(name)
   for (const name of operation.required) {
     if (!parameters.has(name))
       throw refusal('invalid_query', `missing query parameter ${quoteForMessage(name)} of ${operation.name}`)
@@ -56,7 +53,6 @@ export function readQuery(query: string, operation: Operation, allowed: Readonly
   return {
     delimiter: delimiter ?? defaultDelimiter,
     parameters: omitEmptyParameters(parameters),
-    extraParameters,
   }
 }
 
@@ -122,7 +118,7 @@ function omitEmptyParameters(parameters: Map<string, string | readonly string[]>
 }
 
 /** InvalidInput (400). */
-export function unknownParameterError(name: string, operation: Operation): CatalogError {
+function unknownParameterError(name: string, operation: Operation): CatalogError {
   const known = [...operation.query.keys()].join(', ')
   return refusal(
     'invalid_query',

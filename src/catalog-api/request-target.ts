@@ -48,18 +48,7 @@ export interface RouteMatch<Kind extends Operation = Operation> {
   /** Only in routes of operations that have it in their paths. */
   readonly blob?: BlobPath
   readonly parameters: QueryParameters
-  /** Query parameters outside the catalog API that were allowed by name, decoded once. */
-  readonly extraParameters?: ReadonlyMap<string, string>
 }
-
-export interface TargetOptions {
-  /** Precedes every path; empty or without a slash at its end. */
-  readonly basePath?: string
-  /** Names of query parameters that are accepted besides those of the catalog API. */
-  readonly allowedParameters?: ReadonlySet<string>
-}
-
-const noParameters: ReadonlySet<string> = new Set()
 
 const maxTargetLength = 16_384
 // RFC 3986, 3.3: a path of pchar segments; and 3.4 for the query.
@@ -67,25 +56,21 @@ const pathGrammar = /^(?:\/(?:[A-Za-z0-9\-._~!$&'()*+,;=:@]|%[0-9A-Fa-f]{2})*)+$
 const queryGrammar = /^(?:[A-Za-z0-9\-._~!$'()*+,;:@/?&=]|%[0-9A-Fa-f]{2})*$/
 
 /** `parseTargetIn` for the catalog API alone. */
-export function parseTarget(
-  method: string,
-  target: string,
-  options?: TargetOptions,
-): RouteMatch<BuiltInOperation> {
-  return parseTargetIn(builtInRoutes, method, target, options)
+export function parseTarget(method: string, target: string, basePath?: string): RouteMatch<BuiltInOperation> {
+  return parseTargetIn(builtInRoutes, method, target, basePath)
 }
 
 /**
  * Parses a request target (origin form, RFC 3986); every part is decoded exactly once, nothing is normalised, so it has
- * exactly one meaning. One trailing slash is accepted. The path must start with the base path, as it is written there,
- * exactly once. Throws CatalogError: 400 outside the grammar, 404 for a path outside the API,
+ * exactly one meaning. One trailing slash is accepted. The path must start with the base path, which is
+ * empty or without a slash at its end, as it is written there, exactly once. Throws CatalogError: 400 outside the grammar, 404 for a path outside the API,
  * 406 for one of the API without an operation, 405 for another method.
  */
 export function parseTargetIn<Kind extends Operation>(
   routes: RouteTable<Kind>,
   method: string,
   target: string,
-  { basePath = '', allowedParameters = noParameters }: TargetOptions = {},
+  basePath = '',
 ): RouteMatch<Kind> {
   const { path: sent, query } = splitTarget(target)
   const wholePath = sent.length > 1 && sent.endsWith('/') ? sent.slice(0, -1) : sent
@@ -104,7 +89,7 @@ export function parseTargetIn<Kind extends Operation>(
       },
     )
   }
-  const { delimiter, parameters, extraParameters } = readQuery(query, operation, allowedParameters)
+  const { delimiter, parameters } = readQuery(query, operation)
   const id = found.hasId
     ? parseIdentifier(decodeComponent(segmentAt(path, idSegment), 'the id'), delimiter)
     : []
@@ -112,7 +97,7 @@ export function parseTargetIn<Kind extends Operation>(
   const indexName = found.hasIndex ? readName(path, indexSegment, 'the index name') : undefined
   const blob = found.hasBlob ? { blob: readBlobPath(path) } : {}
   const alias = operation.forwardsAliases && found.path !== operation.path ? { alias: found.path } : {}
-  const route = {
+  return {
     operation: selectPart(operation, parameters),
     ...alias,
     id,
@@ -121,7 +106,6 @@ export function parseTargetIn<Kind extends Operation>(
     ...blob,
     parameters,
   }
-  return extraParameters.size === 0 ? route : { ...route, extraParameters }
 }
 
 /** An upload that is part of a multipart write creates no version. A part of none would be a whole insert. */
@@ -187,7 +171,7 @@ export function unknownOperationError(path: string): CatalogError {
  * request is retained, because it applies to the response. Throws InvalidInput (400) if the id cannot be joined by it.
  */
 export function buildTarget(target: RouteMatch, idDelimiter: string = defaultDelimiter): string {
-  const { operation, alias, id, indexName, blob, parameters, extraParameters = [] } = target
+  const { operation, alias, id, indexName, blob, parameters } = target
   const delimiter = operation.object === 'none' ? target.delimiter : idDelimiter
   let path = alias ?? operation.path
   if (operation.object !== 'none')
@@ -200,7 +184,6 @@ export function buildTarget(target: RouteMatch, idDelimiter: string = defaultDel
   for (const [name, value] of parameters) {
     for (const one of typeof value === 'string' ? [value] : value) query += `&${name}=${encodeComponent(one)}`
   }
-  for (const [name, value] of extraParameters) query += `&${encodeComponent(name)}=${encodeComponent(value)}`
   return query === '' ? path : `${path}?${query.slice(1)}`
 }
 

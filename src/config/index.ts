@@ -35,10 +35,7 @@ export { type PassThroughRouteSettings, webSocketMethod } from './pass-through-s
 export type { DelegatedNamespace, PolicyKubernetesSettings, PolicyNamespace } from './policy-settings.ts'
 export {
   areTracesDisabled,
-  listUnreadVariables,
   type LogSettings,
-  type MetricsSettings,
-  otherNamespaces,
   resolveTracesEndpoint,
   type TracesSettings,
 } from './telemetry-settings.ts'

@@ -6,7 +6,7 @@ import { identitySchema } from './identity-settings.ts'
 import { limitsSchema, listenSchema, timeoutsSchema } from './listen-settings.ts'
 import { passThroughSchema } from './pass-through-settings.ts'
 import { policySettingsSchema } from './policy-settings.ts'
-import { logSchema, metricsSchema, tracesSchema } from './telemetry-settings.ts'
+import { logSchema, tracesSchema } from './telemetry-settings.ts'
 import { unsafeNames } from './unsafe-settings.ts'
 import { upstreamSchema, upstreamsSchema } from './upstream/upstream-settings.ts'
 
@@ -89,7 +89,6 @@ export const sectionsSchema = z.strictObject({
   outbound: outboundSchema
     .prefault({})
     .describe('Connections to other hosts: proxy, and trusted authorities.'),
-  metrics: metricsSchema.optional().describe('Additional metric labels.'),
   log: logSchema.prefault({}).describe('JSON lines on standard error; on a terminal, lines for a person.'),
   traces: tracesSchema
     .optional()

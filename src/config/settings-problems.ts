@@ -67,7 +67,7 @@ function* findUnknown(
  * nothing.
  */
 export function* findImpossibleNamespaces(settings: Sections): Generator<SettingProblem> {
-  const { limits, metrics } = settings
+  const { limits } = settings
   const delimiters = listCatalogs(settings).map(({ catalog }) => catalog.delimiter)
   const separators = listCommonSeparators(delimiters)
   const named: [Path, readonly Identifier[] | undefined][] = [
@@ -77,7 +77,6 @@ export function* findImpossibleNamespaces(settings: Sections): Generator<Setting
         namespaces,
       ]),
     ),
-    [['metrics', 'namespaces'], metrics?.namespaces?.map((name) => [name])],
     ...listDelegated(settings).map(({ path, namespace }): (typeof named)[number] => [
       [...path, 'catalogNamespaces'],
       namespace.catalogNamespaces,

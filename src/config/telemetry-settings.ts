@@ -11,23 +11,6 @@ export const logSchema = z.strictObject({
   level: z.enum(logLevels).default('info').describe('Minimum log level.'),
 })
 
-/** Label value of all namespaces that are not listed. */
-export const otherNamespaces = 'other'
-
-const maxNamespaces = 100
-
-export const metricsSchema = z.strictObject({
-  namespaces: z
-    .array(z.string().min(1).max(128))
-    .max(maxNamespaces)
-    .refine((names) => new Set(names).size === names.length, 'duplicate name')
-    .refine((names) => !names.includes(otherNamespaces), `expected no name "${otherNamespaces}"`)
-    .optional()
-    .describe('Top-level namespaces used as values of the label catalog_namespace; all others are "other".'),
-})
-
-export type MetricsSettings = z.output<typeof metricsSchema>
-
 export const tracesSchema = z
   .strictObject({
     endpoint: receiverUrl
@@ -72,23 +55,6 @@ export function resolveTracesEndpoint(
   return { url, headers }
 }
 
-const readVariables: ReadonlySet<string> = new Set([
-  'OTEL_SDK_DISABLED',
-  'OTEL_SERVICE_NAME',
-  'OTEL_RESOURCE_ATTRIBUTES',
-  'OTEL_EXPORTER_OTLP_ENDPOINT',
-  'OTEL_EXPORTER_OTLP_HEADERS',
-  'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
-  'OTEL_EXPORTER_OTLP_TRACES_HEADERS',
-])
-
 export function areTracesDisabled(environment: NodeJS.ProcessEnv): boolean {
   return environment['OTEL_SDK_DISABLED']?.toLowerCase() === 'true'
-}
-
-/** Lists the variables of OpenTelemetry that have no effect; those that Kubernetes sets for a service are not its. */
-export function listUnreadVariables(environment: NodeJS.ProcessEnv): readonly string[] {
-  return Object.keys(environment)
-    .filter((name) => /^OTEL_(?!.*_(?:SERVICE_HOST|PORT)(?:_|$))/.test(name) && !readVariables.has(name))
-    .toSorted()
 }

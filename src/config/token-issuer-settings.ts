@@ -90,11 +90,6 @@ const tokenIssuerSchema = z
     jwks: z.union([remoteJwksSchema, jwksFileSchema]).prefault({}),
     caFile: tlsFiles.caFile,
     ...claimFields,
-    tokenUrl: trustworthyUrlSchema
-      .optional()
-      .describe(
-        'Token endpoint: the OpenAPI document then says that clients may get tokens there (OAuth 2.0, client credentials).',
-      ),
     maxLifetimeSeconds: z
       .number()
       .positive()

@@ -1,13 +1,6 @@
 import { createEntityTag, listHeader, listsEntityTag, memoize, scheduleAtTickEnd } from '../lib/index.ts'
 import { jwksPath } from '../identity/index.ts'
-import {
-  docsPath,
-  getOpenApiDocument,
-  openApiPath,
-  type Operation,
-  refusal,
-  type TokenEndpoint,
-} from '../catalog-api/index.ts'
+import { docsPath, getOpenApiDocument, openApiPath, type Operation, refusal } from '../catalog-api/index.ts'
 import type { Received } from './context.ts'
 import type { DownstreamResponse } from './downstream.ts'
 import type { LoadShedder } from '../limits/index.ts'
@@ -35,15 +28,14 @@ export type FindDocument = (request: Received) => ServedDocument | Promise<Serve
 
 /**
  * Creates the finder of the documents of a gateway, below `basePath`; none is empty. `jwks` is the JWKS of its
- * assertions, if it signs any; `extraOperations` and `tokenEndpoints` appear in the OpenAPI document.
+ * assertions, if it signs any; `extraOperations` appear in the OpenAPI document.
  */
 export function createDocumentFinder(
   jwks: string | undefined,
   basePath: string,
   extraOperations: readonly Operation[],
-  tokenEndpoints: readonly TokenEndpoint[],
 ): FindDocument {
-  const openApi = getOpenApiDocument(basePath, extraOperations, tokenEndpoints)
+  const openApi = getOpenApiDocument(basePath, extraOperations)
   const documents = new Map([[basePath + openApiPath, createDocument('openapi', openApi)]])
   if (jwks !== undefined) documents.set(basePath + jwksPath, createDocument('jwks', jwks))
   // Created when it is first requested: few gateways need its files, and they take memory.

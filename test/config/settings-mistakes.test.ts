@@ -65,12 +65,11 @@ it.each<[mistake: readonly string[], error: string]>([
     'limits.concurrency.0.namespaces.0: a part of the id is ".."',
   ],
   [
-    [`metrics: { namespaces: ['prod$sales'] }`],
-    'metrics.namespaces.0: "prod$sales" contains "$", which separates names; expected ["prod", "sales"]',
-  ],
-  [
-    ['upstream: { url: https://a, delimiter: "." }', `metrics: { namespaces: ['prod.sales'] }`],
-    'metrics.namespaces.0: "prod.sales" contains ".", which separates names; expected ["prod", "sales"]',
+    [
+      'upstream: { url: https://a, delimiter: "." }',
+      `limits: { rates: [{ name: a, per: all, perSecond: 1, namespaces: [['prod.sales']] }] }`,
+    ],
+    'limits.rates.0.namespaces.0: "prod.sales" contains ".", which separates names; expected ["prod", "sales"]',
   ],
   [['timeouts: { drainTimeoutMs: "30" }'], 'received "30"; write 30 (milliseconds)'],
   [['timeouts: { drainTimeoutMs: 0s }'], 'drainTimeoutMs: expected more than 0 milliseconds, received "0s"'],

@@ -1,9 +1,5 @@
 import { expect, it } from 'vitest'
-import {
-  listUnreadVariables,
-  resolveTracesEndpoint,
-  tracesSchema,
-} from '../../src/config/telemetry-settings.ts'
+import { resolveTracesEndpoint, tracesSchema } from '../../src/config/telemetry-settings.ts'
 
 const ofAllSignals = 'http://collector:4318/otlp/'
 const ofTraces = 'http://traces:4318/custom'
@@ -28,16 +24,6 @@ it('headers are those of the environment, and those for traces come first', () =
   const { headers } = resolve({}, variables)
   expect(headers).toMatchObject({ 'x-tenant': 'a b', key: 'two==' })
   expect(resolve({}, {}).headers).toEqual({})
-})
-
-it('variables without effect are named, but not those that Kubernetes sets for a service', () => {
-  const set = ['OTEL_TRACES_SAMPLER', 'OTEL_BSP_MAX_QUEUE_SIZE', 'OTEL_SERVICE_NAME', 'OTEL_SDK_DISABLED']
-  const links = ['OTEL_COLLECTOR_SERVICE_HOST', 'OTEL_COLLECTOR_PORT', 'OTEL_COLLECTOR_PORT_4317_TCP']
-  const environment = Object.fromEntries([...set, ...links, 'PATH'].map((name) => [name, 'x']))
-  expect(listUnreadVariables(environment as NodeJS.ProcessEnv)).toEqual([
-    'OTEL_BSP_MAX_QUEUE_SIZE',
-    'OTEL_TRACES_SAMPLER',
-  ])
 })
 
 function resolve(settings: object, variables: Record<string, string>) {

@@ -50,36 +50,20 @@ const objectTags = [
   { name: 'job', description: 'Jobs, which continue the work of other operations.' },
 ]
 
-/** An authorization server from which clients get tokens with their own credentials (RFC 6749, section 4.4). */
-export interface TokenEndpoint {
-  /** Name of the issuer in the settings. */
-  readonly name: string
-  readonly tokenUrl: string
-}
-
-const getDocument = memoize((serverUrl: string) => JSON.stringify(describeInterface(serverUrl, [], [])))
+const getDocument = memoize((serverUrl: string) => JSON.stringify(describeInterface(serverUrl, [])))
 
 /**
  * Returns the OpenAPI 3.1 document of the catalog API and of extra operations below `basePath` as JSON; no base path is
- * empty. The document without extra operations and token endpoints is created once.
+ * empty. The document without extra operations is created once.
  */
-export function getOpenApiDocument(
-  basePath = '',
-  extraOperations: readonly Operation[] = [],
-  tokenEndpoints: readonly TokenEndpoint[] = [],
-): string {
+export function getOpenApiDocument(basePath = '', extraOperations: readonly Operation[] = []): string {
   const serverUrl = basePath === '' ? '/' : basePath
-  return extraOperations.length + tokenEndpoints.length === 0
+  return extraOperations.length === 0
     ? getDocument(serverUrl)
-    : JSON.stringify(describeInterface(serverUrl, extraOperations, tokenEndpoints))
+    : JSON.stringify(describeInterface(serverUrl, extraOperations))
 }
 
-function describeInterface(
-  serverUrl: string,
-  extraOperations: readonly Operation[],
-  tokenEndpoints: readonly TokenEndpoint[],
-): object {
-  const securitySchemes = describeSecuritySchemes(tokenEndpoints)
+function describeInterface(serverUrl: string, extraOperations: readonly Operation[]): object {
   const components: Components = {
     schemas: describeDefinitions().set('ErrorResponse', errorResponseSchema),
     responses: new Map(),
@@ -111,16 +95,9 @@ function describeInterface(
   }
 }
 
-function describeSecuritySchemes(tokenEndpoints: readonly TokenEndpoint[]): Record<string, object> {
-  const oauth2 = tokenEndpoints.map(({ name, tokenUrl }) => [
-    `oauth2-${name}`,
-    { type: 'oauth2', flows: { clientCredentials: { tokenUrl, scopes: {} } } },
-  ])
-  return {
-    apiKey: { type: 'apiKey', in: 'header', name: apiKeyHeader },
-    bearer: { type: 'http', scheme: 'bearer' },
-    ...Object.fromEntries(oauth2),
-  }
+const securitySchemes = {
+  apiKey: { type: 'apiKey', in: 'header', name: apiKeyHeader },
+  bearer: { type: 'http', scheme: 'bearer' },
 }
 
 /** Of the operation ids for a method that is not the official one. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { foldName, isReservedName, lancedbServerHeader } from '../../catalog-api/index.ts'
+import { lancedbServerHeader } from '../../catalog-api/index.ts'
 import { fieldNameGrammar } from '../../lib/index.ts'
 import { namesSetting } from '../../settings/index.ts'
 
@@ -112,21 +112,4 @@ function findHeaderProblem(
   if (!fieldNameGrammar.test(name)) return 'expected the name of a header'
   if (always.has(name)) return 'it is always forwarded; remove it'
   return reasons.find(([names]) => names.test(name))?.[1]
-}
-
-export const parameterNameGrammar = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/
-
-/** Query parameters outside the catalog API that an upstream receives. */
-export const allowedQueryParametersSetting = namesSetting(findProblem)
-  .default([])
-  .describe(
-    'Names of query parameters that callers may send to this upstream besides those of the catalog API, each once. ' +
-      'Policies do not see them; see docs/upstreams.md.',
-  )
-
-function findProblem(name: string, before: readonly string[]): string | undefined {
-  if (!parameterNameGrammar.test(name)) return 'expected a letter, then up to 63 letters, digits, "-" and "_"'
-  if (isReservedName(name))
-    return 'the catalog API has a parameter, member, fact or credential of this name, which the gateway must check'
-  return before.some((other) => foldName(other) === foldName(name)) ? 'it is listed twice' : undefined
 }

@@ -12,7 +12,8 @@ import {
   unifies,
 } from '../../catalog-api/index.ts'
 import { addProblems, type SettingProblem } from '../../settings/index.ts'
-import { parameterNameGrammar } from './allowed-headers-settings.ts'
+
+const parameterNameGrammar = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/
 
 /** Operations on an object that an id names. */
 const operationsOnObjects = operationNames.filter((name) => {

@@ -21,7 +21,7 @@ import {
   type Identifier,
   listSeparators,
 } from '../../catalog-api/index.ts'
-import { allowedHeadersSettings, allowedQueryParametersSetting } from './allowed-headers-settings.ts'
+import { allowedHeadersSettings } from './allowed-headers-settings.ts'
 import { allowedMembersSetting } from './allowed-members-setting.ts'
 import { extraOperationsSetting, findExtraOperationProblems } from './extra-operations-setting.ts'
 
@@ -98,7 +98,6 @@ const upstreamFieldsSchema = z.strictObject({
         'database of the root. Without it, no database is sent.',
     ),
   ...allowedHeadersSettings,
-  allowedQueryParameters: allowedQueryParametersSetting,
   allowedMembers: allowedMembersSetting,
   extraOperations: extraOperationsSetting,
   maxConnections: z

@@ -74,7 +74,7 @@ export async function openGateway(
     log,
     refusals,
     [
-      createMetricsSink(metrics, settings.metrics?.namespaces),
+      createMetricsSink(metrics),
       createShadowSink(metrics, log),
       createLogSink(gatewayLog),
       ...(traces ? [endSpans] : []),
@@ -83,14 +83,7 @@ export async function openGateway(
   )
   const tokenSecret = await openTokenSecret(settings.audit.folder, listing?.tokenKeyFile)
   const pipeline: Pipeline = {
-    findDocument: createDocumentFinder(
-      assertions?.jwks,
-      basePath,
-      upstreams.extraOperations,
-      settings.identity.issuers.flatMap(({ name, tokenUrl }) =>
-        tokenUrl === undefined ? [] : [{ name, tokenUrl }],
-      ),
-    ),
+    findDocument: createDocumentFinder(assertions?.jwks, basePath, upstreams.extraOperations),
     findRoute: cacheRoutes(createRouteFinder(upstreams, { basePath, databases: settings.databases })),
     dialects: new Set(['catalog', ...settings.dialects]),
     scheme,

@@ -1,4 +1,4 @@
-import { areTracesDisabled, type GatewaySettings, listUnreadVariables } from '../../config/index.ts'
+import { areTracesDisabled, type GatewaySettings } from '../../config/index.ts'
 import { type ClosingStack, createFileFollower } from '../../lib/index.ts'
 import { openOutbound } from '../../outbound/index.ts'
 import {
@@ -38,7 +38,7 @@ export async function openObservability(
   closers: ClosingStack,
   tuning: GatewayTuning = {},
 ) {
-  const metrics = createMetrics(version, settings.metrics)
+  const metrics = createMetrics(version)
   const gatewayLog = openLog(settings.log, (lines) => metrics.log_lines_dropped_total.inc(lines))
   closers.push(() => gatewayLog.close())
   const log = gatewayLog.logger
@@ -47,8 +47,6 @@ export async function openObservability(
   const outbound = await openOutbound(settings.outbound, process.env, files.follow)
   for (const entry of outbound.malformedNoProxy) log.warn({ entry }, 'malformed entry of NO_PROXY')
   const observer = createSpanObserver(metrics, log)
-  const unread = settings.traces ? listUnreadVariables(process.env) : []
-  if (unread.length > 0) log.warn({ variables: unread }, 'variables of OpenTelemetry without effect')
   const { traces: setting } = settings
   const traces =
     setting && !areTracesDisabled(process.env)

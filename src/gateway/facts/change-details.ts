@@ -17,11 +17,11 @@ export const listDetailMembers: (operation: Operation) => ReadonlySet<string> = 
 
 /**
  * Creates the details of a change for the audit log: the facts that were authorized, under their names in the
- * interface, other recorded members of the operation, and what the request has outside of the interface: its query
- * parameters, and the paths of its members. They are limited in size and never contain table data.
+ * interface, other recorded members of the operation, and the paths of the members that the request has outside
+ * of the interface. They are limited in size and never contain table data.
  */
 export function createChangeDetails(
-  { operation, indexName, blob, parameters, extraParameters }: RouteMatch,
+  { operation, indexName, blob, parameters }: RouteMatch,
   stated: StatedFacts,
   members: JsonObject,
   allowedMembers: ReadonlySet<string>,
@@ -32,13 +32,8 @@ export function createChangeDetails(
     ...details,
     ...(indexName !== undefined && { index_name: indexName }),
     ...(blob !== undefined && { column: truncateDetail(blob.column), row_id: blob.rowId }),
-    ...(extraParameters !== undefined && { query_parameters: listParameters(extraParameters) }),
     ...(allowedMembers.size > 0 && { members: [...allowedMembers] }),
   }
-}
-
-function listParameters(parameters: ReadonlyMap<string, string>): Details[string] {
-  return Object.fromEntries([...parameters].map(([name, value]) => [name, truncateDetail(value)]))
 }
 
 /** Creates the details of a batch entry. */

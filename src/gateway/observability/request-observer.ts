@@ -1,7 +1,6 @@
 import type { Attributes } from '@opentelemetry/api'
 import type { IncomingRequest } from '../../http1/index.ts'
-import { type CatalogError, getNamespaceDepth, type RouteMatch } from '../../catalog-api/index.ts'
-import { otherNamespaces } from '../../config/index.ts'
+import type { CatalogError } from '../../catalog-api/index.ts'
 import type { ConnectionAddresses } from '../../lib/index.ts'
 import type { ConnectionErrorReason } from '../../listener/index.ts'
 import { createThrottledLog, type Logger, type Metrics, type Traces } from '../../observability/index.ts'
@@ -99,15 +98,13 @@ function describeEnd(trace: Trace, response: ObservedResponse, endedAt: number):
 }
 
 /** Creates the sink that counts and times requests. */
-export function createMetricsSink(metrics: Metrics, namespaces: readonly string[] | undefined): RequestSink {
-  const labelNamespace = createNamespaceLabeler(namespaces)
+export function createMetricsSink(metrics: Metrics): RequestSink {
   const { requests_total, request_duration_seconds, upstream_request_duration_seconds } = metrics
   const ofStages = stages.map((stage) => metrics.stage_duration_seconds.labels(stage))
   return (trace, _response, { operation, status, decision, refusal, endedAt }) => {
     const { startedAt, sentAt, stageMs, traceId } = trace
     const { route, headPermit, upstream } = trace.progress
-    const namespace = labelNamespace(route)
-    requests_total.labels(operation, String(status), decision, ...namespace).inc()
+    requests_total.labels(operation, String(status), decision).inc()
     request_duration_seconds.labels(operation).observe((endedAt - startedAt) / 1000, traceId)
     if (upstream !== undefined && !Number.isNaN(sentAt)) {
       const series = upstream_request_duration_seconds.labels(upstream.name, operation)
@@ -121,24 +118,7 @@ export function createMetricsSink(metrics: Metrics, namespaces: readonly string[
     const isRefused = refusal !== undefined && isRestrictionRefusal(refusal.reason)
     // A request that was placed was restricted.
     const result = isRefused ? refusal.reason : upstream && 'restricted'
-    if (result !== undefined) metrics.restricted_reads_total.labels(operation, result, ...namespace).inc()
-  }
-}
-
-/**
- * Namespaces outside of the configured list are `other`, so that callers cannot create series. No label without a list.
- */
-function createNamespaceLabeler(
-  names: readonly string[] | undefined,
-): (route: RouteMatch | undefined) => readonly string[] {
-  const none: readonly string[] = []
-  const other = [otherNamespaces]
-  if (names === undefined) return () => none
-  const known = new Map(names.map((name) => [name, [name]]))
-  return (route) => {
-    // The id of a table in the root namespace begins with the name of the table.
-    const isWithin = route !== undefined && getNamespaceDepth(route.operation.object, route.id) > 0
-    return (isWithin && known.get(route.id[0] ?? '')) || other
+    if (result !== undefined) metrics.restricted_reads_total.labels(operation, result).inc()
   }
 }
 

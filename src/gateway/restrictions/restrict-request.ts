@@ -1,9 +1,4 @@
-import {
-  CatalogError,
-  type QueryParameters,
-  type RefusalReason,
-  type RouteMatch,
-} from '../../catalog-api/index.ts'
+import { CatalogError, type RefusalReason, type RouteMatch } from '../../catalog-api/index.ts'
 import type { CallerRestriction } from '../../policy/index.ts'
 import type { JsonObject } from '../facts/stated-facts.ts'
 import type { Payload } from '../body/checked-body.ts'
@@ -71,7 +66,7 @@ function listChanges(
       }
     case 'description':
     case 'existence': {
-      const described = { ...members, ...Object.fromEntries(listParameters(route)) }
+      const described = { ...members, ...Object.fromEntries(route.parameters) }
       assertMembersUnderstood(described, understoodInDescriptions)
       assertReadsNewest(described)
       return {}
@@ -85,13 +80,8 @@ function listChanges(
 
 /** A catalog may read members in the query, too. */
 function assertNoParameters(route: RouteMatch): void {
-  for (const [name] of listParameters(route))
+  for (const [name] of route.parameters)
     throw unsupportedError(`the parameter ${JSON.stringify(name)} is not supported; omit it`)
-}
-
-/** Lists all parameters that are forwarded: those that the settings of an upstream allow, too. */
-function listParameters({ parameters, extraParameters }: RouteMatch): QueryParameters {
-  return new Map([...parameters, ...(extraParameters ?? [])])
 }
 
 function changePayload(payload: Payload, changes: MemberChanges): Payload {

@@ -57,13 +57,11 @@ export function createRouteFinder(
   upstreams: Upstreams,
   { basePath = '', databases: setting = 'refused' }: RouteFinderOptions = {},
 ): FindRoute {
-  const allowedParameters = new Set(upstreams.all.flatMap((upstream) => [...upstream.allowedQueryParameters]))
   const routes = createRouteTable(upstreams.extraOperations)
-  const options = { basePath, allowedParameters }
   const databases = createDatabases(setting, upstreams)
   return (method, target, named) => {
     const database = databases.find(named)
-    const route = placeInDatabase(parseTargetIn(routes, method, target, options), database)
+    const route = placeInDatabase(parseTargetIn(routes, method, target, basePath), database)
     databases.assertNotRoot(route.id)
     const routeUpstream = upstreams.forId(route.id)
     return { route, database, routeUpstream, routeTarget: buildUpstreamTarget(routeUpstream, route) }

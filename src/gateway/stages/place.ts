@@ -12,7 +12,6 @@ import {
   type RouteMatch,
   type StatedFacts,
   unknownOperationError,
-  unknownParameterError,
   uploadIdName,
 } from '../../catalog-api/index.ts'
 import type { CheckDecision, Payload } from '../body/checked-body.ts'
@@ -190,15 +189,9 @@ function assertMountsUntouched(
 }
 
 /** Checked late, so that only callers that may use the operation learn what which upstream accepts. */
-function assertAccepted(
-  { head, body }: Permitted,
-  { operation, extraParameters }: RouteMatch,
-  upstream: Upstream,
-): void {
+function assertAccepted({ head, body }: Permitted, { operation }: RouteMatch, upstream: Upstream): void {
   if (isExtraOperation(operation) && !upstream.extraOperations.has(operation.name))
     throw unknownOperationError(head.target.replace(/\/?(?:\?.*)?$/, ''))
-  for (const name of extraParameters?.keys() ?? [])
-    if (!upstream.allowedQueryParameters.has(name)) throw unknownParameterError(name, operation)
   // The body of a batch was read with the members of the upstream of the root.
   for (const path of body.allowedMembers) {
     if (upstream.allowedMembers[operation.name]?.includes(path) === true) continue

@@ -25,16 +25,10 @@ export type UpstreamOptions = UpstreamSettings &
 /** A catalog behind the gateway, with its connections and what is known of how it is. */
 export type Upstream = ReturnType<typeof createUpstream>
 
-/**
- * Builds the request target for `upstream`, without extra parameters that it does not accept: a listing is read from
- * several upstreams. Throws InvalidInput (400) for an id that the upstream could misread.
- */
+/** Builds the request target for `upstream`. Throws InvalidInput (400) for an id that the upstream could misread. */
 export function buildUpstreamTarget(upstream: Upstream, route: RouteMatch): string {
   assertSeparable(route.id, upstream.separators)
-  const { basePath, delimiter, allowedQueryParameters } = upstream
-  if (route.extraParameters === undefined) return basePath + buildTarget(route, delimiter)
-  const accepted = [...route.extraParameters].filter(([name]) => allowedQueryParameters.has(name))
-  return basePath + buildTarget({ ...route, extraParameters: new Map(accepted) }, delimiter)
+  return upstream.basePath + buildTarget(route, upstream.delimiter)
 }
 
 /** Returns the maximum number of connections for listings: enough for several callers, of whom none has more than half. */
@@ -89,8 +83,6 @@ export function createUpstream(options: UpstreamOptions, report?: ReportHealth) 
     allowedRequestHeaders: new Set([...allowedRequestHeaders, ...options.allowedRequestHeaders]),
     /** Headers of responses that are forwarded to callers. */
     allowedResponseHeaders: new Set([...allowedResponseHeaders, ...options.allowedResponseHeaders]),
-    /** Query parameters of callers that are forwarded, besides those of the catalog API. */
-    allowedQueryParameters: new Set(options.allowedQueryParameters),
     /** Paths of members of JSON bodies that it receives besides those of the catalog API, by operation. */
     allowedMembers,
     /** Returns the form of the JSON bodies that it receives. */

@@ -1,5 +1,4 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
-import type { MetricsSettings } from '../../config/index.ts'
 import { memoize } from '../../lib/index.ts'
 import { DurationHistogram } from './duration-histogram.ts'
 
@@ -13,7 +12,7 @@ const stageBuckets = [
 ]
 
 /** Kubernetes scraping sets `namespace` to that of the pod. */
-const [catalogNamespace, kubernetesNamespace] = ['catalog_namespace', 'kubernetes_namespace'] as const
+const kubernetesNamespace = 'kubernetes_namespace'
 
 export type Metrics = ReturnType<typeof createMetrics>
 
@@ -22,19 +21,18 @@ export type Metrics = ReturnType<typeof createMetrics>
  * from the settings: never an id, never a principal. Of `values` and `samples`, a member is a function that takes what is
  * read whenever metrics are rendered.
  */
-export function createMetrics(version: string, { namespaces }: MetricsSettings = {}) {
+export function createMetrics(version: string) {
   const registry = new Registry()
   const { durations, histograms, counters, gauges, values, samples } = createFactories(registry)
-  const ofNamespace = namespaces ? [catalogNamespace] : []
   const metrics = {
     registry,
-    ...counters(['operation', 'status', 'decision', ...ofNamespace], {
+    ...counters(['operation', 'status', 'decision'], {
       requests_total: 'Requests by operation, response status and policy decision (allow, deny, none).',
     }),
     ...counters(['stage', 'reason'], {
       refusals_total: 'Requests refused by the gateway, by stage and reason.',
     }),
-    ...counters(['operation', 'result', ...ofNamespace], {
+    ...counters(['operation', 'result'], {
       restricted_reads_total:
         'Reads of callers that policies leave a part of the table, by operation and result (restricted, or the reason of the refusal).',
     }),

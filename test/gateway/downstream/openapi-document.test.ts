@@ -1,10 +1,7 @@
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { runningBackend } from '../../../src/backend/test/support/running-backend.ts'
 import { getOpenApiDocument } from '../../../src/catalog-api/openapi/openapi-document.ts'
 import { getOperation, operationNames } from '../../../src/catalog-api/operations.ts'
-import { tokenIssuersSchema } from '../../../src/config/token-issuer-settings.ts'
 import { startGatewayAndUpstream } from '../support/running-gateway.ts'
 
 async function fetchDocument(url: string) {
@@ -49,31 +46,6 @@ it.each(['gateway', 'catalog'])('HEAD and ETag save the transfer of the document
   const changed = await fetch(target, { headers: { 'if-none-match': '"other"' } })
   expect(changed.status).toBe(200)
   expect(Buffer.from(await changed.arrayBuffer())).toEqual(bytes)
-})
-
-it('lists an OAuth 2.0 scheme for each issuer with a token endpoint, beside key and token', async () => {
-  const tokenUrl = 'https://corp.example/token'
-  const { gateway } = await startGatewayAndUpstream({
-    adjust: async (settings, folder) => {
-      const file = join(folder, 'keys.json')
-      await writeFile(file, '{"keys":[]}')
-      const least = { audience: 'catalog', algorithms: ['RS256'], jwks: { file } }
-      const issuers = tokenIssuersSchema.parse([
-        { ...least, name: 'corp', issuer: 'https://corp.example', tokenUrl },
-        { ...least, name: 'partner', issuer: 'https://partner.example' },
-      ])
-      return { ...settings, identity: { ...settings.identity, issuers } }
-    },
-  })
-  expect(JSON.parse((await fetchDocument(gateway.url)).text)).toMatchObject({
-    security: [{ apiKey: [] }, { bearer: [] }, { 'oauth2-corp': [] }],
-    components: {
-      securitySchemes: {
-        'oauth2-corp': { type: 'oauth2', flows: { clientCredentials: { tokenUrl, scopes: {} } } },
-      },
-    },
-  })
-  expect(JSON.parse(getOpenApiDocument())).toMatchObject({ security: [{ apiKey: [] }, { bearer: [] }] })
 })
 
 interface Described {

@@ -23,7 +23,6 @@ interface Options {
   readonly restriction?: CallerRestriction
   readonly isLancedb?: boolean
   readonly parameters?: ReadonlyMap<string, string>
-  readonly extraParameters?: ReadonlyMap<string, string>
 }
 
 /** Returns the members that are sent and the columns that the response may have, or the message of the error. */
@@ -342,16 +341,6 @@ it.each([
 ])('%s with a version in its query is refused', (action, message) => {
   const parameters = new Map([['version', '1']])
   expect(restrict(action, {}, { parameters })).toBe(`400 ${message}`)
-})
-
-it.each([
-  ['query', 'the parameter "as_of" is not supported; omit it'],
-  ['count_rows', 'the parameter "as_of" is not supported; omit it'],
-  ['describe', '"as_of" is not supported; omit it'],
-  ['exists', '"as_of" is not supported; omit it'],
-])('%s with a query parameter that the upstream allows is refused', (action, message) => {
-  const extraParameters = new Map([['as_of', '1']])
-  expect(restrict(action, {}, { extraParameters })).toBe(`400 ${message}`)
 })
 
 it('a body that is not read whole is refused', () => {

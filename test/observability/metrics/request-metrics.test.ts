@@ -55,32 +55,6 @@ it('changes are counted by outcome', async () => {
   })
 })
 
-it('requests are only counted by the namespaces that the settings list', async () => {
-  const { gateway } = await startGatewayAndUpstream({
-    users: ['nobody'],
-    adjust: (settings) => ({ ...settings, metrics: { namespaces: ['prod', 'orders'] } }),
-  })
-  await gateway.post('/v1/table/prod$orders/describe')
-  await gateway.post('/v1/namespace/prod/describe')
-  // A table in the root namespace is not in a namespace of its own name.
-  await gateway.post('/v1/table/orders/describe')
-  await gateway.post('/v1/table/made-up-by-a-caller$orders/describe')
-  await gateway.post('/v1/namespace/$/describe')
-  await gateway.get('/v1/no-route')
-  const counted = await eventually(async () => {
-    const found = await seriesOf(gateway, 'catalog_gateway_requests_total')
-    expect(Object.keys(found)).toHaveLength(5)
-    return found
-  })
-  expect(counted).toEqual({
-    '{operation="DescribeTable",status="200",decision="allow",catalog_namespace="prod"}': 1,
-    '{operation="DescribeTable",status="200",decision="allow",catalog_namespace="other"}': 2,
-    '{operation="DescribeNamespace",status="200",decision="allow",catalog_namespace="prod"}': 1,
-    '{operation="DescribeNamespace",status="200",decision="allow",catalog_namespace="other"}': 1,
-    '{operation="unknown",status="406",decision="none",catalog_namespace="other"}': 1,
-  })
-})
-
 it('counts requests by operation, status and decision, and refusals by stage and reason', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream({ users: ['nobody'] })
   const describe = '/v1/table/secret-name/describe'
