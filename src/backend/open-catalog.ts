@@ -18,8 +18,6 @@ export interface Catalog {
   execute<Name extends OperationName>(name: Name, call: CatalogCall<Name>): Promise<unknown>
   /** Rejects if requests cannot be served now. */
   checkReady(): Promise<void>
-  /** False if the catalog has made no progress for so long that only a restart helps. */
-  isAlive(): boolean
   /** Releases all resources after the active requests have ended. */
   close(): Promise<void>
 }
@@ -68,7 +66,6 @@ export async function openCatalog(
       if ((await storage.stat(`${context.root}/${markFileName}`)) === undefined)
         throw new CatalogError('ServiceUnavailable', 'the storage of the tables is not there')
     },
-    isAlive: () => !engine.isStalled(),
     async close() {
       await context.close()
       await close()

@@ -30,7 +30,7 @@ export const longFiles = {
   'src/backend': [
     'test/attacks/sql-that-overflows-the-stack.test.ts',
     'test/conformance/*.test.ts',
-    'test/engine/{full-disk,mutated-uploads,stalled-engine}.test.ts',
+    'test/engine/{full-disk,mutated-uploads}.test.ts',
     'test/engine/query/query-memory.test.ts',
     'test/jobs/interrupted-jobs.test.ts',
     'test/postgres/replicas.test.ts',

@@ -6,7 +6,6 @@ import type { Storage } from '../storage/storage.ts'
 import { joinFiles, streamToFile, type UploadedFile } from './arrow/arrow-file.ts'
 import { readFileSchema } from './arrow/arrow-frames.ts'
 import { openColumns } from './tables/columns.ts'
-import { assertUploadNotComputed } from './tables/computed-columns.ts'
 import { castDictionaryColumns, runQuery } from './query/run-query.ts'
 import {
   type TablePoint,
@@ -24,13 +23,11 @@ import { readVersionManifest } from './manifest/manifest-store.ts'
 import { loadNative } from './native/native-module.ts'
 import { KeyedLock } from './keyed-lock.ts'
 import { openPlans } from './query/query-plans.ts'
-import { rejectUnsupported } from './query/native-query.ts'
 import { openBranches, openTags } from './tables/tags-and-branches.ts'
 import { openRows } from './tables/rows.ts'
 import { assertStorable } from './schema/fields.ts'
 import { schemaToJson, type SchemaDialect } from './schema/schema-json.ts'
 import { changeSchemaMetadata, type MetadataChanges } from './manifest/schema-metadata.ts'
-import { createStallDetector } from './native/stall-detector.ts'
 import { omitMainBranch } from './manifest/manifest-files.ts'
 import { parenthesizeCondition } from './sql/expressions.ts'
 
@@ -64,7 +61,7 @@ export function openEngine(options: EngineOptions = {}) {
     appends: new KeyedLock({ maxShared: maxAppends }),
     changes: new KeyedLock(),
   }
-  return {
+  const rows = withCatalogErrors({
     /** Creates a table from a complete Arrow IPC stream; `overwrite` adds a version to an existing table. */
     create: async (location: string, upload: Uint8Array, mode: 'create' | 'overwrite') =>
       withUploadErrors(async () => createTable(context, location, upload, mode)),
@@ -76,37 +73,32 @@ export function openEngine(options: EngineOptions = {}) {
      * the bytes of one Arrow IPC file with backpressure. `return()` of the iterator cancels the query.
      */
     query: async (location: string, query: TableQuery): Promise<AsyncIterable<Uint8Array>> =>
-      withCatalogErrors(async () => queryRows(context, location, query)),
+      queryRows(context, location, query),
     count: async (
       location: string,
       { predicate, ...point }: OptionalPoint & { predicate?: string | undefined } = {},
-    ) =>
-      withCatalogErrors(async () =>
-        (await openTable(context, { ...point, location })).countRows(parenthesizeCondition(predicate)),
-      ),
+    ) => (await openTable(context, { ...point, location })).countRows(parenthesizeCondition(predicate)),
     describe: async (
       location: string,
       { includeStats, ...point }: OptionalPoint & { includeStats?: true } = {},
-    ) => withCatalogErrors(async () => describeTable(context, { ...point, location }, includeStats === true)),
+    ) => describeTable(context, { ...point, location }, includeStats === true),
+    restore: async (point: VersionPoint) => changeTable(context, point, async (table) => table.restore()),
+    /** Measures the newest version of a branch. */
+    measure: async (point: TablePoint) => (await openTable(context, point)).stats(),
+    /** Adds a version unless nothing changes; null removes a key. Returns the resulting metadata. */
+    changeMetadata: async (point: TablePoint, changes: MetadataChanges) =>
+      changeSchemaMetadata(storage, point, changes),
+    /** Deletes the data with all versions. An empty location is no error. */
+    drop: async (location: string) => storage.removeAll(splitLocation(location).location),
+  })
+  return {
+    ...rows,
     tags: openTags(context),
     branches: openBranches(context),
     indexes: openIndexes(context),
     rows: openRows(context),
     columns: openColumns(context),
     plans: openPlans(context),
-    restore: async (point: VersionPoint) =>
-      withCatalogErrors(async () => changeTable(context, point, async (table) => table.restore())),
-    /** Measures the newest version of a branch. */
-    measure: async (point: TablePoint) =>
-      withCatalogErrors(async () => (await openTable(context, point)).stats()),
-    /** Adds a version unless nothing changes; null removes a key. Returns the resulting metadata. */
-    changeMetadata: async (point: TablePoint, changes: MetadataChanges) =>
-      withCatalogErrors(async () => changeSchemaMetadata(storage, point, changes)),
-    /** Deletes the data with all versions. An empty location is no error. */
-    drop: async (location: string) =>
-      withCatalogErrors(async () => storage.removeAll(splitLocation(location).location)),
-    /** Whether the engine has stopped working and needs a new process. Call it every few seconds. */
-    isStalled: createStallDetector(native),
     /** Releases caches and handles; the engine cannot be used afterwards. */
     close: async () => closeConnections(context),
   }
@@ -137,7 +129,7 @@ async function insertRows(
 ): Promise<{ version: number; rows: number }> {
   const uploaded = streamToFile(upload, context.decodedUploadBytes)
   const version =
-    mode === 'append' ? appendRows(context, point, upload, uploaded) : replaceRows(context, point, uploaded)
+    mode === 'append' ? appendRows(context, point, uploaded) : replaceRows(context, point, uploaded)
   return { version: await version, rows: uploaded.rows }
 }
 
@@ -145,13 +137,11 @@ async function insertRows(
 async function appendRows(
   context: EngineContext,
   point: TablePoint,
-  stream: Uint8Array,
   { file, batches }: UploadedFile,
 ): Promise<number> {
   return await context.appends.runShared(point.location, async () => {
     const table = await openTable(context, point)
     if (batches === 0) return table.version()
-    await assertUploadNotComputed(table, stream)
     return (await table.add(file, 'append')).version
   })
 }
@@ -180,7 +170,6 @@ async function queryRows(
   location: string,
   query: TableQuery,
 ): Promise<AsyncGenerator<Uint8Array>> {
-  rejectUnsupported(query)
   const table = await openTable(context, {
     location,
     branch: query.branch ?? undefined,
@@ -190,7 +179,7 @@ async function queryRows(
   const response = await runQuery(factories, table, query)
   const selection = castDictionaryColumns(readFileSchema(response.first), query)
   const { first, next } = selection ? await runQuery(factories, table, query, selection) : response
-  return joinFiles(first, async () => withCatalogErrors(next))
+  return joinFiles(first, withCatalogErrors({ next }).next)
 }
 
 async function describeTable(context: EngineContext, point: TablePoint, includeStats: boolean) {

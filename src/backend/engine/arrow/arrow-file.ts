@@ -1,14 +1,4 @@
-import {
-  DataType,
-  type Dictionary,
-  makeData,
-  Table,
-  tableFromIPC,
-  tableToIPC,
-  Vector,
-  vectorFromArray,
-} from 'apache-arrow'
-import { CatalogError, invalidInput, quoteForMessage } from 'catalog-gateway/catalog-api'
+import { CatalogError } from 'catalog-gateway/catalog-api'
 import { measureBatch, type BatchSize } from './arrow-batch.ts'
 import { isArrowFile, malformedArrowError, readFrames, readWithin, type Frame } from './arrow-frames.ts'
 
@@ -35,16 +25,15 @@ const endOfStream = Buffer.from([255, 255, 255, 255, 0, 0, 0, 0])
 
 /**
  * Converts a complete Arrow IPC stream into a file with byte-identical messages, so compression, types and metadata are
- * preserved; dictionaries that are replaced, which is not possible in a file, are merged. Throws InvalidInput for anything
- * but a stream of one schema and for impossible sizes; with status 413 above `bytesLimit` decoded bytes.
+ * preserved. Throws InvalidInput for anything but a stream of one schema and for impossible sizes, with status 413 above
+ * `bytesLimit` decoded bytes; Unsupported for dictionaries that are replaced, which is not possible in a file.
  */
-export function streamToFile(stream: Uint8Array, bytesLimit: number, isMerged = false): UploadedFile {
+export function streamToFile(stream: Uint8Array, bytesLimit: number): UploadedFile {
   if (stream.length === 0) throw malformedArrowError('the body is empty; expected at least a schema')
   if (isArrowFile(stream)) throw malformedArrowError('the body is an Arrow IPC file')
   let builder: FileBuilder | undefined
   let rows = 0
   let decodedBytes = 0
-  let isReplaced = false
   for (const frame of readFrames(stream)) {
     if (builder === undefined || frame.kind === 'schema') {
       builder = startFile(frame, builder)
@@ -54,15 +43,14 @@ export function streamToFile(stream: Uint8Array, bytesLimit: number, isMerged = 
     decodedBytes += size.decodedBytes
     if (decodedBytes > bytesLimit) throw decodedTooLargeError(bytesLimit)
     if (frame.kind === 'batch') rows += size.rows
-    if (appendFrame(builder, frame) !== undefined) isReplaced = true
+    appendFrame(
+      builder,
+      frame,
+      'a dictionary is replaced between batches; unify the dictionaries, or send the rows in several requests',
+    )
   }
   if (builder === undefined) throw malformedArrowError('it has no schema')
   const batches = builder.batches.length
-  if (isReplaced) {
-    // Of a nested column, they are not merged.
-    if (isMerged) throw malformedArrowError('a dictionary is replaced; use a delta')
-    return streamToFile(mergeDictionaries(stream), bytesLimit, true)
-  }
   return { file: Buffer.concat([...builder.chunks, ...finishFile(builder)]), rows, batches }
 }
 
@@ -81,9 +69,8 @@ export async function* joinFiles(
   for (let file: Uint8Array | null = first; file !== null; file = await next()) {
     for (const frame of readFrames(file)) {
       if (frame.kind === 'schema') builder ??= startFile(frame)
-      else if (builder === undefined || appendFrame(builder, frame) !== undefined) {
-        throw new CatalogError('Unsupported', 'a column of dictionary type has more than one dictionary')
-      }
+      else if (builder !== undefined)
+        appendFrame(builder, frame, 'a column of dictionary type has more than one dictionary')
     }
     if (builder !== undefined) yield* builder.chunks.splice(0)
   }
@@ -119,21 +106,22 @@ function startFile(schema: Frame, existing?: FileBuilder): FileBuilder {
   return builder
 }
 
-/** Returns the id of the dictionary that the message would replace. A repeated message is left out. */
-function appendFrame(builder: FileBuilder, frame: Frame): bigint | undefined {
+/** A repeated dictionary is left out. Throws Unsupported with that message for one that replaces another. */
+function appendFrame(builder: FileBuilder, frame: Frame, replacedMessage: string): void {
   const block = { offset: builder.length, metadataLength: frame.metadataLength, bodyLength: frame.bodyLength }
   if (frame.kind === 'dictionary') {
     const id = frame.header.id()
-    const dictionaryBytes = builder.dictionaryBytes.get(id)
-    if (dictionaryBytes !== undefined && !frame.header.isDelta())
-      return Buffer.compare(dictionaryBytes, frame.bytes) === 0 ? undefined : id
-    if (dictionaryBytes === undefined) builder.dictionaryBytes.set(id, frame.bytes)
+    const existing = builder.dictionaryBytes.get(id)
+    if (existing !== undefined && !frame.header.isDelta()) {
+      if (Buffer.compare(existing, frame.bytes) === 0) return
+      throw new CatalogError('Unsupported', replacedMessage)
+    }
+    if (existing === undefined) builder.dictionaryBytes.set(id, frame.bytes)
     builder.dictionaries.push(block)
   } else {
     builder.batches.push(block)
   }
   appendBytes(builder, frame.bytes)
-  return undefined
 }
 
 /** Messages start at multiples of 8 bytes. */
@@ -211,49 +199,4 @@ function writeBlocks(footer: Buffer, position: number, blocks: readonly FileBloc
 
 function align(length: number): number {
   return (length + 7) & ~7
-}
-
-/**
- * Converts an Arrow IPC stream that replaces dictionaries, which a file cannot, into one in which each column has one
- * dictionary with the values of all. Throws InvalidInput if the indices of a column cannot count them, and Unsupported for
- * streams that this process cannot decode, such as compressed ones.
- */
-function mergeDictionaries(stream: Uint8Array): Uint8Array {
-  try {
-    const table = tableFromIPC(stream)
-    const columns = table.schema.fields.map(({ name, type }, index) => {
-      const column: Vector | null = table.getChildAt(index)
-      return [name, column !== null && DataType.isDictionary(type) ? mergeColumn(name, column) : column]
-    })
-    return tableToIPC(new Table(table.schema, Object.fromEntries(columns)), 'stream')
-  } catch (error) {
-    if (error instanceof CatalogError) throw error
-    const message =
-      'a dictionary is replaced between batches; use a delta, or send the rows in several requests'
-    throw new CatalogError('Unsupported', message, { cause: error })
-  }
-}
-
-function mergeColumn(name: string, column: Vector<Dictionary>): Vector<Dictionary> {
-  const values: unknown[] = []
-  const starts = new Map<Vector | undefined, number>()
-  for (const { dictionary } of column.data) {
-    if (starts.has(dictionary)) continue
-    starts.set(dictionary, values.length)
-    for (const value of dictionary ?? []) values.push(value)
-  }
-  const { type } = column
-  const dictionary = vectorFromArray(values, type.dictionary)
-  return new Vector(
-    column.data.map((data) => {
-      const start = starts.get(data.dictionary) ?? 0
-      const shifted = data.values.map((index) => index + start)
-      if (shifted.some((index, row) => index !== Number(data.values[row]) + start)) {
-        const message = `the column ${quoteForMessage(name)} has more values than its indices count; use wider ones`
-        throw invalidInput(message)
-      }
-      const { length, nullCount, nullBitmap, offset } = data
-      return makeData({ type, length, nullCount, nullBitmap, offset, data: shifted, dictionary })
-    }),
-  )
 }

@@ -102,12 +102,22 @@ function truncateText(text: string): string {
   return `${text.slice(0, maxScannedLength / 2)}...${text.slice(-maxScannedLength / 2)}`
 }
 
-export async function withCatalogErrors<Result>(call: () => Promise<Result>): Promise<Result> {
-  try {
-    return await call()
-  } catch (error) {
-    throw translateEngineError(error)
-  }
+type Methods = Readonly<Record<string, (...parameters: never[]) => Promise<unknown>>>
+
+/** Returns the methods, which then throw only CatalogErrors. */
+export function withCatalogErrors<Own extends Methods>(methods: Own): Own {
+  const entries = Object.entries(methods).map(([name, method]) => [
+    name,
+    async (...parameters: never[]) => {
+      try {
+        return await method(...parameters)
+      } catch (error) {
+        throw translateEngineError(error)
+      }
+    },
+  ])
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the same names and types
+  return Object.fromEntries(entries) as Own
 }
 
 /** For calls that read an upload: it fails in many ways, so an unknown error is InvalidInput unless storage failed. */

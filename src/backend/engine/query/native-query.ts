@@ -17,7 +17,7 @@ export type Selection = [alias: string, expression: string][]
 export const maxUint32 = 0xffffffff
 
 /** Rejects members that the engine would ignore. */
-export function rejectUnsupported(query: TableQuery): void {
+function rejectUnsupported(query: TableQuery): void {
   const hasText = query.full_text_query != null
   const hasTextAndVector = hasText && query.vector.length > 0
   const unsupported: readonly [string, boolean][] = [
@@ -35,18 +35,14 @@ export function rejectUnsupported(query: TableQuery): void {
   }
 }
 
-/** Whether a query requests no rows, only the schema. The engine treats 0 as an error or as all. */
-export function isSchemaOnly(query: TableQuery): boolean {
-  return query.k === 0
-}
-
-/** `selection` replaces the columns. Without `k`, a search returns 10 rows and a scan all of them. */
+/** Throws Unsupported for members that the engine would ignore. `selection` replaces the columns. Without `k`, a search returns 10 rows and a scan all of them. */
 export function toNativeQuery(
   table: NativeTable,
   factories: NativeTextQueries,
   query: TableQuery,
   selection?: Selection,
 ): NativeQuery | NativeVectorQuery {
+  rejectUnsupported(query)
   const scan = table.query()
   const [vector, ...others] = query.vector
   const native = vector ? toVectorQuery(scan.nearestTo(Float32Array.from(vector)), others, query) : scan

@@ -2,31 +2,21 @@ import type { TableQuery } from '../../schemas/query.ts'
 import type { Storage } from '../../storage/storage.ts'
 import { type TablePoint, openTable, type EngineContext } from '../native/open-table.ts'
 import { withCatalogErrors } from '../native/native-errors.ts'
-import { correctSearch } from './multi-vector-search.ts'
-import { rejectUnsupported, toNativeQuery } from './native-query.ts'
+import { toNativeQuery } from './native-query.ts'
 
 /**
  * Opens the part of the engine that explains queries as human-readable text, without paths of this machine. The point
  * overrides any version or branch in the query.
  */
 export function openPlans(context: EngineContext) {
-  const { storage } = context
-  const prepare = async (point: TablePoint, query: TableQuery) => {
-    rejectUnsupported(query)
-    const table = await openTable(context, point)
-    const factories = context.native.JsFullTextQuery
-    return toNativeQuery(table, factories, (await correctSearch(table, factories, query)).query)
-  }
-  return {
+  const prepare = async (point: TablePoint, query: TableQuery) =>
+    toNativeQuery(await openTable(context, point), context.native.JsFullTextQuery, query)
+  return withCatalogErrors({
     explain: async (point: TablePoint, query: TableQuery, verbose: boolean): Promise<string> =>
-      withCatalogErrors(async () =>
-        removePaths(storage, await (await prepare(point, query)).explainPlan(verbose), point.location),
-      ),
+      removePaths(context.storage, await (await prepare(point, query)).explainPlan(verbose), point.location),
     analyze: async (point: TablePoint, query: TableQuery): Promise<string> =>
-      withCatalogErrors(async () =>
-        removePaths(storage, await (await prepare(point, query)).analyzePlan(), point.location),
-      ),
-  }
+      removePaths(context.storage, await (await prepare(point, query)).analyzePlan(), point.location),
+  })
 }
 
 /** Plans spell the location as an object-store key; an unknown spelling is removed completely. */

@@ -5,8 +5,7 @@ import type { ArrowField, ArrowSchema } from 'catalog-gateway/arrow'
 import { readFrames } from '../arrow/arrow-frames.ts'
 import type { NativeScan, NativeTable, NativeTextQueries } from '../native/native-module.ts'
 import { parenthesizeExpression } from '../sql/expressions.ts'
-import { addToColumn, correctSearch } from './multi-vector-search.ts'
-import { maxUint32, toNativeQuery, isSchemaOnly, selectColumns, type Selection } from './native-query.ts'
+import { maxUint32, toNativeQuery, selectColumns, type Selection } from './native-query.ts'
 
 export interface QueryResult {
   /** The first batch, or a file with only the schema. */
@@ -55,17 +54,11 @@ export async function runQuery(
   requested: TableQuery,
   selection?: Selection,
 ): Promise<QueryResult> {
-  const limited = await omitNeedlessLimit(table, requested)
-  const { query, distanceOffset } = await correctSearch(table, factories, limited)
+  const query = await omitNeedlessLimit(table, requested)
   const prepare = (changes: Partial<TableQuery> = {}) =>
     toNativeQuery(table, factories, { ...query, ...changes }, selection)
   const source: RowSource = {
-    async *read(changes, rowsPerBatch) {
-      for await (const batch of execute(prepare(changes), rowsPerBatch)) {
-        if (distanceOffset !== 0) addToColumn(batch, '_distance', distanceOffset)
-        yield batch
-      }
-    },
+    read: (changes, rowsPerBatch) => execute(prepare(changes), rowsPerBatch),
     readIds(changes) {
       const ids: TableQuery = { ...query, ...changes, columns: { names: [] }, with_row_id: true }
       return execute(toNativeQuery(table, factories, ids), idsPerBatch)
@@ -77,7 +70,8 @@ export async function runQuery(
       return execute(rows, rowsPerBatch)
     },
   }
-  if (!isSchemaOnly(query)) {
+  // The engine treats 0 as an error or as all.
+  if (query.k !== 0) {
     const batches = readBatches(query, source)
     const next = async (): Promise<Buffer | null> => (await batches.next()).value || null
     const first = await next()

@@ -13,11 +13,6 @@ function splitPath(path: string): string[] {
   )
 }
 
-/** Returns the name of the column that contains the field. */
-export function readColumnName(path: string): string {
-  return splitPath(path)[0] ?? path
-}
-
 export function findField(schema: ArrowSchema, path: string): ArrowField | undefined {
   let fields = schema.fields
   let found: ArrowField | undefined

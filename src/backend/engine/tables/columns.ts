@@ -1,7 +1,7 @@
 import { CatalogError, invalidInput, quoteForMessage } from 'catalog-gateway/catalog-api'
 import { columnName } from '../../schemas/columns.ts'
 import { type RequestOf } from '../../schemas/operation-schemas.ts'
-import { readSchemaStream } from 'catalog-gateway/arrow'
+import { type ArrowSchema, readSchemaStream } from 'catalog-gateway/arrow'
 import { streamToFile } from '../arrow/arrow-file.ts'
 import { malformedArrowError, readFileSchema } from '../arrow/arrow-frames.ts'
 import { type TablePoint, openTable, type EngineContext, changeTable } from '../native/open-table.ts'
@@ -10,14 +10,7 @@ import { assertStorable, findField } from '../schema/fields.ts'
 import { toLanceType } from '../schema/schema-json.ts'
 import type { NativeAlteration, NativeTable } from '../native/native-module.ts'
 import { parenthesizeCondition, parenthesizeExpression } from '../sql/expressions.ts'
-import {
-  addComputedColumns,
-  assertDefinitionsKept,
-  assertNotInputs,
-  assertNotRetyped,
-  requireComputedColumn,
-  type ComputedColumn,
-} from './computed-columns.ts'
+import { buildComputedColumns, requireComputedColumn, type ComputedColumn } from './computed-columns.ts'
 
 type Alteration = RequestOf<'AlterTableAlterColumns'>['alterations'][number]
 type FieldUpdate = RequestOf<'UpdateFieldMetadata'>['updates'][number]
@@ -33,15 +26,12 @@ export interface BackfillResult {
 
 /** Schema changes of a table. Each creates a version. */
 export function openColumns(context: EngineContext) {
-  const write = async <Result>(point: TablePoint, change: (table: NativeTable) => Promise<Result>) =>
-    withCatalogErrors(async () => changeTable(context, point, change))
-  return {
+  const change = async <Result>(point: TablePoint, work: (table: NativeTable) => Promise<Result>) =>
+    await changeTable(context, point, work)
+  return withCatalogErrors({
     /** Adds columns, each with the values of a SQL expression over existing columns. */
-    add: (
-      point: TablePoint,
-      columns: readonly { readonly name: string; readonly expression: string }[],
-    ): Promise<number> =>
-      write(point, async (table) => {
+    add: (point: TablePoint, columns: readonly ComputedColumn[]): Promise<number> =>
+      change(point, async (table) => {
         const added = columns.map(({ name, expression }) => ({
           name,
           valueSql: parenthesizeExpression(expression),
@@ -50,33 +40,43 @@ export function openColumns(context: EngineContext) {
       }),
     /** Adds the columns of a complete Arrow IPC stream of a schema without rows. Their values are null. */
     addNull: (point: TablePoint, schema: Uint8Array): Promise<number> =>
-      write(point, (table) => addNullColumns(context, table, schema)),
+      change(point, (table) => addNullColumns(context, table, schema)),
     /** Adds columns that are null until a backfill computes their expressions. */
     addComputed: (point: TablePoint, columns: readonly ComputedColumn[]): Promise<number> =>
-      write(point, async (table) => (await addComputedColumns(table, columns)).version),
-    alter: (point: TablePoint, alterations: readonly Alteration[]): Promise<number> =>
-      write(point, (table) => alterColumns(table, alterations)),
-    drop: (point: TablePoint, columns: readonly string[]): Promise<number> =>
-      write(point, async (table) => {
-        assertNotInputs(readFileSchema(await table.schema()), [], columns)
-        return (await table.dropColumns([...columns])).version
+      change(point, async (table) => {
+        const schema = readFileSchema(await table.schema())
+        assertNew(schema, columns)
+        const file = await buildComputedColumns(table, schema, columns)
+        return (await table.addColumnsWithSchema(file)).version
       }),
+    alter: (point: TablePoint, alterations: readonly Alteration[]): Promise<number> =>
+      change(point, async (table) => (await table.alterColumns(alterations.map(toNative))).version),
+    drop: (point: TablePoint, columns: readonly string[]): Promise<number> =>
+      change(point, async (table) => (await table.dropColumns([...columns])).version),
     /**
      * Checks the parameters of `backfill` for the newest version, and returns that version. Throws InvalidInput for a
      * column that is missing or has no expression, and for an invalid condition.
      */
     checkBackfill: async (point: TablePoint, column: string, where: string | undefined): Promise<number> =>
-      withCatalogErrors(async () => checkBackfill(await openTable(context, point), column, where)),
+      checkBackfill(await openTable(context, point), column, where),
     /** Computes a computed column in the rows that a condition selects, or in all rows, by one commit. */
     backfill: (point: TablePoint, column: string, where: string | undefined): Promise<BackfillResult> =>
-      write(point, (table) => backfill(table, column, where)),
+      change(point, (table) => backfill(table, column, where)),
     /** Changes the metadata of fields. Returns the resulting metadata by field path. */
     updateMetadata: (point: TablePoint, updates: readonly FieldUpdate[]) =>
-      write(point, (table) => updateMetadata(context, point, table, updates)),
-  }
+      change(point, (table) => updateMetadata(context, point, table, updates)),
+  })
 }
 
-/** The engine would accept a column that exists, and panic later on the name of a system column. */
+/** The engine would accept a column that exists. */
+function assertNew({ fields }: ArrowSchema, added: readonly { readonly name: string }[]): void {
+  const existing = fields.find((field) => added.some(({ name }) => name === field.name))
+  if (existing === undefined) return
+  const message = `the column ${quoteForMessage(existing.name)} already exists`
+  throw new CatalogError('TableSchemaValidationError', message)
+}
+
+/** The engine would panic later on the name of a system column. */
 async function addNullColumns(
   { decodedUploadBytes }: EngineContext,
   table: NativeTable,
@@ -85,28 +85,15 @@ async function addNullColumns(
   const schema = readSchemaStream(stream)
   if (schema === undefined) throw malformedArrowError('it is not a schema without rows')
   if (schema.fields.length === 0) throw invalidInput('the schema has no columns; expected at least one')
-  const existing = new Set(readFileSchema(await table.schema()).fields.map(({ name }) => name))
   for (const { name } of schema.fields) {
     const problem = columnName.safeParse(name).error?.issues[0]
     if (problem !== undefined)
       throw invalidInput(`invalid name ${quoteForMessage(name)} of a column: ${problem.message}`)
-    if (existing.has(name)) {
-      const message = `the column ${quoteForMessage(name)} already exists`
-      throw new CatalogError('TableSchemaValidationError', message)
-    }
   }
+  assertNew(readFileSchema(await table.schema()), schema.fields)
   assertStorable(schema)
   const { file } = streamToFile(stream, decodedUploadBytes)
   return (await table.addColumnsWithSchema(file)).version
-}
-
-async function alterColumns(table: NativeTable, alterations: readonly Alteration[]): Promise<number> {
-  const schema = readFileSchema(await table.schema())
-  const retyped = alterations.filter((change) => change.data_type !== undefined).map(({ path }) => path)
-  const renamed = alterations.filter((change) => change.rename !== undefined).map(({ path }) => path)
-  assertNotRetyped(schema, retyped)
-  assertNotInputs(schema, [...retyped, ...renamed], [])
-  return (await table.alterColumns(alterations.map(toNative))).version
 }
 
 function toNative({ path, rename, nullable, data_type: dataType }: Alteration): NativeAlteration {
@@ -149,7 +136,6 @@ async function updateMetadata(
   table: NativeTable,
   updates: readonly FieldUpdate[],
 ) {
-  assertDefinitionsKept(readFileSchema(await table.schema()), updates)
   const { version } = await table.updateFieldMetadata(
     updates.map(({ path, metadata, replace }) => ({ path, metadata, replace: replace ?? false })),
   )

@@ -1,10 +1,7 @@
 import type { IndexConfig, IndexStatistics } from '@lancedb/lancedb'
-import { Type } from 'apache-arrow/fb/type'
 import { CatalogError, invalidInput, quoteForMessage } from 'catalog-gateway/catalog-api'
 import { defaultIndexName, type IndexRequest } from '../../schemas/indexes.ts'
-import type { ArrowSchema } from 'catalog-gateway/arrow'
-import { readFileSchema } from '../arrow/arrow-frames.ts'
-import { withCatalogErrors, translateEngineError } from '../native/native-errors.ts'
+import { withCatalogErrors } from '../native/native-errors.ts'
 import type { NativeTable, NativeIndex, NativeIndexFactories } from '../native/native-module.ts'
 import {
   type TablePoint,
@@ -15,7 +12,7 @@ import {
 } from '../native/open-table.ts'
 
 export function openIndexes(context: EngineContext) {
-  return {
+  return withCatalogErrors({
     /**
      * Replaces an index with the same name, column and type. Takes minutes for a large table. Builds of one table must not
      * run concurrently. Throws Unsupported, TableIndexAlreadyExists, InvalidInput.
@@ -23,38 +20,32 @@ export function openIndexes(context: EngineContext) {
     create: (point: TablePoint, request: IndexRequest): Promise<void> =>
       retryConflicts(() => createIndex(context, point, request)),
     /** Unordered. The types are spelled as in the catalog API. */
-    list: async (point: TablePoint): Promise<readonly IndexConfig[]> =>
-      await withCatalogErrors(async () => {
-        const indexes = await (await openTable(context, point)).listIndices()
-        return indexes.map((index) => ({ ...index, indexType: formatIndexType(index.indexType) }))
-      }),
-    describe: async (point: TablePoint, name: string): Promise<IndexStatistics | undefined> =>
-      await withCatalogErrors(async () => {
-        const found = await (await openTable(context, point)).indexStats(name)
-        return found === null ? undefined : { ...found, indexType: formatIndexType(found.indexType) }
-      }),
+    list: async (point: TablePoint): Promise<readonly IndexConfig[]> => {
+      const indexes = await (await openTable(context, point)).listIndices()
+      return indexes.map((index) => ({ ...index, indexType: formatIndexType(index.indexType) }))
+    },
+    describe: async (point: TablePoint, name: string): Promise<IndexStatistics | undefined> => {
+      const found = await (await openTable(context, point)).indexStats(name)
+      return found === null ? undefined : { ...found, indexType: formatIndexType(found.indexType) }
+    },
     /** Loads the index into the cache, as far as it has room. */
     prewarm: async (point: TablePoint, name: string): Promise<void> =>
-      await withCatalogErrors(async () => (await openTable(context, point)).prewarmIndex(name)),
+      (await openTable(context, point)).prewarmIndex(name),
     /** Throws TableIndexNotFound. */
     drop: async (point: TablePoint, name: string): Promise<void> =>
-      await withCatalogErrors(async () =>
-        changeTable(context, point, async (table) => table.dropIndex(name)),
-      ),
-  }
+      changeTable(context, point, async (table) => table.dropIndex(name)),
+  })
 }
 
 async function createIndex(context: EngineContext, point: TablePoint, request: IndexRequest): Promise<void> {
   try {
     const table = await openTable(context, point)
     const index = toNativeIndex(context.native.Index, sizePartitions(request, await table.countRows(null)))
-    if (request.distance_type === 'hamming')
-      rejectFloatColumns(readFileSchema(await table.schema()), request.column)
     const replaces = await replacesIndex(table, request)
     await table.createIndex(index, request.column, replaces, null, request.name ?? null, true)
   } catch (error) {
-    // The engine panics on incompatible parameters.
-    if (!(error instanceof Error && error.message.includes('Panic'))) throw translateEngineError(error)
+    // The engine panics on incompatible parameters, such as hamming distance of floats.
+    if (!(error instanceof Error && error.message.includes('Panic'))) throw error
     throw invalidInput('the engine cannot build this index over these rows', { cause: error })
   }
 }
@@ -73,13 +64,6 @@ async function replacesIndex(table: NativeTable, request: IndexRequest): Promise
     'TableIndexAlreadyExists',
     `the index ${quoteForMessage(name)} has the type ${type}, not ${request.index_type}; drop it first, or use another name`,
   )
-}
-
-/** The engine panics on them. */
-function rejectFloatColumns({ fields }: ArrowSchema, column: string): void {
-  const vector = fields.find(({ name }) => name === column)
-  if (vector?.children[0]?.type.id !== Type.FloatingPoint) return
-  throw invalidInput('hamming distance requires a column of uint8 vectors')
 }
 
 /** As many as a request may name. */

@@ -3,7 +3,6 @@ import { streamToFile } from '../arrow/arrow-file.ts'
 import { type TablePoint, type EngineContext, changeTable } from '../native/open-table.ts'
 import { withCatalogErrors, withUploadErrors } from '../native/native-errors.ts'
 import type { NativeMerge, NativeTable } from '../native/native-module.ts'
-import { assertUpdatesNotComputed, assertUploadNotComputed } from './computed-columns.ts'
 import { parenthesizeCondition, parenthesizeExpression } from '../sql/expressions.ts'
 
 export interface MergeCounts {
@@ -18,7 +17,7 @@ const maxTimeoutMs = 0xffffffff
 
 /** Changes of existing rows. Each creates a version, even if no row changes. */
 export function openRows(context: EngineContext) {
-  return {
+  return withCatalogErrors({
     /** Merges the rows of a complete Arrow IPC stream by their key columns. */
     merge: async (point: TablePoint, upload: Uint8Array, merge: MergeInsert): Promise<MergeCounts> =>
       withUploadErrors(async () => mergeRows(context, point, upload, merge)),
@@ -28,28 +27,20 @@ export function openRows(context: EngineContext) {
       predicate: string | undefined,
       updates: readonly (readonly [column: string, expression: string])[],
     ): Promise<{ version: number; rows: number }> =>
-      withCatalogErrors(async () =>
-        changeTable(context, point, async (table) => {
-          await assertUpdatesNotComputed(
-            table,
-            updates.map(([column]) => column),
-          )
-          const columns = updates.map(([column, expression]): [string, string] => [
-            column,
-            parenthesizeExpression(expression),
-          ])
-          const { rowsUpdated, version } = await table.update(parenthesizeCondition(predicate), columns)
-          return { version, rows: rowsUpdated }
-        }),
-      ),
+      changeTable(context, point, async (table) => {
+        const columns = updates.map(([column, expression]): [string, string] => [
+          column,
+          parenthesizeExpression(expression),
+        ])
+        const { rowsUpdated, version } = await table.update(parenthesizeCondition(predicate), columns)
+        return { version, rows: rowsUpdated }
+      }),
     delete: async (point: TablePoint, predicate: string): Promise<{ version: number; rows: number }> =>
-      withCatalogErrors(async () =>
-        changeTable(context, point, async (table) => {
-          const { numDeletedRows, version } = await table.delete(parenthesizeExpression(predicate))
-          return { version, rows: numDeletedRows }
-        }),
-      ),
-  }
+      changeTable(context, point, async (table) => {
+        const { numDeletedRows, version } = await table.delete(parenthesizeExpression(predicate))
+        return { version, rows: numDeletedRows }
+      }),
+  })
 }
 
 async function mergeRows(
@@ -59,10 +50,7 @@ async function mergeRows(
   merge: MergeInsert,
 ): Promise<MergeCounts> {
   const { file } = streamToFile(upload, context.decodedUploadBytes)
-  const result = await changeTable(context, point, async (table) => {
-    await assertUploadNotComputed(table, upload)
-    return await toNativeMerge(table, merge).execute(file)
-  })
+  const result = await changeTable(context, point, async (table) => toNativeMerge(table, merge).execute(file))
   return {
     version: result.version,
     inserted: result.numInsertedRows,

@@ -28,67 +28,60 @@ export type TableTag = Readonly<z.output<typeof tagFile>>
 type TableBranch = Readonly<z.output<typeof branchFile>>
 
 /**
- * Tags are files shared by the engine and its clients; they are read here but written only by the engine. A file that
- * cannot be read is InvalidTableState.
+ * Tags and branches are files shared by the engine and its clients; they are read here, because the engine does not return
+ * all of their members, but written only by the engine. A file that cannot be read is InvalidTableState.
  */
 export function openTags(context: EngineContext) {
   const { storage } = context
-  const openNativeTags = async ({ location, branch }: TablePoint) =>
-    await (await openTable(context, { location, branch })).tags()
-  return {
+  const openNativeTags = async (point: TablePoint) =>
+    await (await openTable(context, { ...point, version: undefined })).tags()
+  return withCatalogErrors({
     list: (location: string): Promise<ReadonlyMap<string, TableTag>> =>
       readAll(storage, location, 'tags', tagFile),
     find: (location: string, name: string): Promise<TableTag | undefined> =>
       readOne(storage, location, 'tags', name, tagFile),
     /** Throws TableTagAlreadyExists, TableVersionNotFound. */
-    create: (point: VersionPoint, name: string): Promise<void> =>
-      withCatalogErrors(async () => (await openNativeTags(point)).create(name, point.version)),
+    create: async (point: VersionPoint, name: string): Promise<void> =>
+      (await openNativeTags(point)).create(name, point.version),
     /** Moves an existing tag to another version. Throws TableTagNotFound, TableVersionNotFound. */
-    update: (point: VersionPoint, name: string): Promise<void> =>
-      withCatalogErrors(async () => (await openNativeTags(point)).update(name, point.version)),
+    update: async (point: VersionPoint, name: string): Promise<void> =>
+      (await openNativeTags(point)).update(name, point.version),
     /** Throws TableTagNotFound. */
-    delete: (location: string, name: string): Promise<void> =>
-      withCatalogErrors(async () => (await openNativeTags({ location })).delete(name)),
-  }
+    delete: async (location: string, name: string): Promise<void> =>
+      (await openNativeTags({ location })).delete(name),
+  })
 }
 
-/**
- * The branches of a table except main. A file that cannot be read is InvalidTableState, a name that no branch can have
- * InvalidInput.
- */
+/** The branches of a table except main. A name that no branch can have is InvalidInput. */
 export function openBranches(context: EngineContext) {
   const { storage } = context
+  const list = (location: string): Promise<ReadonlyMap<string, TableBranch>> =>
+    readAll(storage, location, 'branches', branchFile)
+  const find = async (location: string, name: string): Promise<TableBranch | undefined> => {
+    // Validates the name: the engine fails with one that leads out of the table.
+    branchFolder(location, name)
+    return await readOne(storage, location, 'branches', name, branchFile)
+  }
   const openNativeBranches = async (location: string) =>
     await (await openTable(context, { location })).branches()
-  return {
-    list: (location: string): Promise<ReadonlyMap<string, TableBranch>> =>
-      readAll(storage, location, 'branches', branchFile),
-    find: async (location: string, name: string): Promise<TableBranch | undefined> => {
-      // Validates the name: the engine fails with one that leads out of the table.
-      branchFolder(location, name)
-      return await readOne(storage, location, 'branches', name, branchFile)
-    },
+  return withCatalogErrors({
+    list,
+    find,
     /** Creates a branch at a point. The caller has checked that the name is free. Throws InvalidInput. */
-    create: ({ location, branch, version }: TablePoint, name: string): Promise<void> =>
-      withCatalogErrors(async () => {
-        if (storage.isAsciiOnly && /[^ -~]/.test(name)) {
-          throw invalidInput('in an object store, the name of a branch has only ASCII characters')
-        }
-        await (await openNativeBranches(location)).create(name, branch ?? null, version ?? null)
-      }),
+    create: async ({ location, branch, version }: TablePoint, name: string): Promise<void> => {
+      if (storage.isAsciiOnly && /[^ -~]/.test(name)) {
+        throw invalidInput('in an object store, the name of a branch has only ASCII characters')
+      }
+      await (await openNativeBranches(location)).create(name, branch ?? null, version ?? null)
+    },
     /** Throws TableBranchNotFound, and InvalidInput if other branches depend on it. */
-    delete: (location: string, name: string): Promise<void> =>
-      withCatalogErrors(async () => {
-        const others = [...(await readAll(storage, location, 'branches', branchFile)).keys()].filter(
-          (other) => other !== name,
-        )
-        // The engine deletes the name first, so the rest of an interrupted deletion has no name.
-        if ((await readOne(storage, location, 'branches', name, branchFile)) !== undefined) {
-          await (await openNativeBranches(location)).delete(name)
-        }
-        await removeBranchFolder(storage, location, name, others)
-      }),
-  }
+    delete: async (location: string, name: string): Promise<void> => {
+      const others = [...(await list(location)).keys()].filter((other) => other !== name)
+      // The engine deletes the name first, so the rest of an interrupted deletion has no name.
+      if ((await find(location, name)) !== undefined) await (await openNativeBranches(location)).delete(name)
+      await removeBranchFolder(storage, location, name, others)
+    },
+  })
 }
 
 /** Throws InvalidInput for a name that no branch can have. */
