@@ -1,10 +1,10 @@
-import { Environment, ParseError, type ASTNode } from '@marcbachmann/cel-js'
+import { Environment, type ASTNode } from '@marcbachmann/cel-js'
 import { LRUCache } from 'lru-cache'
 import { getMembers, suggestSimilar } from '../../lib/index.ts'
 import { conditionFacts, type ConditionFact, type ConditionInput } from './authorization-request.ts'
 import { isViolated, type RequirementData } from './commit-requirements.ts'
 import { ConditionError, readLibraryError } from './condition-errors.ts'
-import { allowedFunctions, conditionFunctions, loopFunctions } from './condition-functions.ts'
+import { allowedFunctions, conditionFunctions, loopFunctions, replacesCall } from './condition-functions.ts'
 import { conditionTypes, conditionVariables } from './condition-variables.ts'
 import { pendingFactError } from './fact.ts'
 
@@ -28,7 +28,7 @@ export type Evaluate = (input: ConditionInput) => boolean
 
 const maxLength = 2000
 
-/** Besides this file, only `times.ts` and `condition-errors.ts` use cel-js. */
+/** Besides this file, only `condition-functions.ts` and `condition-errors.ts` use cel-js. */
 const environment = new Environment({
   limits: { maxAstNodes: 300, maxDepth: 24, maxListElements: 100, maxMapEntries: 20, maxCallArguments: 4 },
 })
@@ -36,11 +36,11 @@ for (const [name, type] of Object.entries(conditionTypes)) environment.registerT
 for (const [name, { type }] of Object.entries(conditionVariables)) environment.registerVariable(name, type)
 /** cel-js lets nobody replace a function, so that one which does has another name. */
 const replacementPrefix = 'strict_'
-for (const { overloads, replaces } of conditionFunctions.values()) {
-  const prefix = replaces === undefined ? '' : replacementPrefix
-  for (const [signature, call] of Object.entries(overloads))
+for (const [name, { overloads = {} }] of conditionFunctions)
+  for (const [signature, call] of Object.entries(overloads)) {
+    const prefix = replacesCall(name, [signature]) ? replacementPrefix : ''
     environment.registerFunction(signature.replace(/\w+\(/, `${prefix}$&`), call)
-}
+  }
 
 /** Many rules have equal conditions. */
 const compiled = new LRUCache<string, Condition | ConditionError>({ max: 1000 })
@@ -75,7 +75,6 @@ function compile(text: string): Condition | ConditionError {
     if (!valid) throw error
     if (type !== 'bool')
       throw new ConditionError(`is of type ${type}; expected a comparison, of type bool`, 0)
-    assertNoFailingConstant(parsed.ast, text)
     const facts = conditionFacts.filter((name) => names.has(name))
     return { text, facts, readsId: names.has('id'), tags: [...tags] }
   } catch (error) {
@@ -133,30 +132,10 @@ export function parseCondition(text: string): ((scope: object) => unknown) & { r
   const evaluate = environment.parse(text)
   for (const node of listNodes(evaluate.ast)) {
     const call = readCall(node)
-    if (call === undefined) continue
-    const replaces = conditionFunctions.get(call.name)?.replaces
-    if (replaces === 'all' || (replaces === 'with an argument' && call.args.length > 0))
+    if (call !== undefined && replacesCall(call.name, call.args))
       call.node.args[0] = replacementPrefix + call.name
   }
   return evaluate
-}
-
-/**
- * Throws ConditionError for a part without variables that fails in every request, such as `int("x")` or `1 / 0`. Best
- * effort: a part whose text lacks its outer parentheses cannot be parsed alone.
- */
-function assertNoFailingConstant(tree: ASTNode, text: string): void {
-  // The innermost part first.
-  for (const node of [...listNodes(tree)].toReversed()) {
-    if (node.op === 'value' || [...listNodes(node)].some(({ op }) => op === 'id')) continue
-    const part = text.slice(node.start, node.end)
-    try {
-      parseCondition(part)({})
-    } catch (error) {
-      if (error instanceof ParseError) continue
-      throw errorAt(node, `${part} always fails: ${readLibraryError(error, part).message}`)
-    }
-  }
 }
 
 /**

@@ -70,7 +70,7 @@ export function describeConstantParts(
 
 /** What people often get wrong in such a part; empty if nothing is known. */
 function hintAbout(variable: string, part: string): string {
-  const counted = /\bget(?:Month|DayOfMonth|DayOfYear)(?=\()/.exec(part)?.[0]
+  const counted = /\bget(?:Month|DayOfMonth)(?=\()/.exec(part)?.[0]
   if (counted !== undefined) return `; ${counted} counts from 0`
   return variable === 'context' ? `; its keys are ${contextKeyForm}` : ''
 }
