@@ -5,9 +5,6 @@ import { httpUrl, isPlainUrl, nonEmptyText, portNumber } from '../settings/index
 
 const names = z.array(nonEmptyText).min(1)
 
-/** Stands for WebSocket connections among the methods of a route. */
-export const webSocketMethod = 'WEBSOCKET'
-
 const allowSchema = z.union(
   [
     z.literal('anyone'),
@@ -44,12 +41,11 @@ const routeSchema = z.strictObject({
       'authenticated.',
   ),
   methods: z
-    .array(z.enum(['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE', webSocketMethod]))
+    .array(z.enum(['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE']))
     .min(1)
     .default(['GET', 'HEAD'])
     .describe(
-      'Allowed methods; WEBSOCKET for WebSocket connections. All but GET, HEAD and OPTIONS are audited, at most 20 per ' +
-        'second of one caller.',
+      'Allowed methods. All but GET, HEAD and OPTIONS are audited, at most 20 per second of one caller.',
     ),
 })
 
