@@ -14,6 +14,7 @@ import { addPlayground, type PlaygroundSource } from './playground/playground.ts
 import { createThreadRunner } from './thread/run-in-thread.ts'
 
 export interface ConsoleSource extends ConsoleStateSource, PlaygroundSource {
+  readonly auditFolder: string
   readonly audit: Pick<AuditLog, 'status' | 'durableEnd'>
 }
 

@@ -8,7 +8,6 @@ export {
   type KubernetesClient,
   KubernetesError,
   type KubernetesObject,
-  parseKubernetesObject,
   toKubernetesError,
 } from './kubernetes-client.ts'
 export { watchResources, type WatchTiming } from './watch-resources.ts'

@@ -69,13 +69,7 @@ export {
 } from './engine/object-position.ts'
 export { anonymousSubject, type KnownCaller } from './engine/subject.ts'
 export { mergeByPolicy } from './language/for-each.ts'
-export {
-  policyApiGroup,
-  type PolicyDocument,
-  policyKind,
-  policyResourceName,
-  resourceApiVersion,
-} from './language/policy-document.ts'
+export type { PolicyDocument } from './language/policy-document.ts'
 export { formatProblem, PolicyError, type PolicyProblem } from './language/policy-error.ts'
 export {
   createPolicyVocabulary,
@@ -99,12 +93,7 @@ export { type FindColumn, printColumnExpression, printFilter } from './restricti
 export { type CallerRestriction, isSameRestriction, listStructs } from './restrictions/restriction.ts'
 export { assertAnyPolicy, collectDocuments, findDocumentProblems } from './source/document-problems.ts'
 export { type ResourceResult, watchKubernetesPolicies } from './source/kubernetes/kubernetes-policies.ts'
-export {
-  createReviewer,
-  fileOfResource,
-  isTerminating,
-  listDocuments,
-} from './source/kubernetes/review-resources.ts'
+export { fileOfResource } from './source/kubernetes/review-resources.ts'
 export { createStatusWriter } from './source/kubernetes/status-writer.ts'
 export {
   compileContents,
@@ -119,7 +108,6 @@ export {
   listIgnoredFiles,
   listPolicyFiles,
   namePolicyFolders,
-  readPolicyFolder,
 } from './source/policy-folder.ts'
 export {
   combineSources,

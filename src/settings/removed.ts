@@ -158,21 +158,25 @@ export const removedCommands: Readonly<Record<string, string>> = {
 
 /** By command and option: `check --probe`; `* --option` for all commands. */
 export const removedOptions: Readonly<Record<string, string>> = {
+  '* --apply': 'write what kubectl would apply into the folder of the candidates',
   '* --by': 'changes of keys are recorded with the user of the operating system',
-  '* --context':
-    'the cluster is that of the current context of kubectl: kubectl config use-context NAME, or KUBECONFIG',
+  '* --context': 'save the resources with kubectl; see --kubernetes',
+  '* --current': 'record groups by audit.redaction.maxRecordedGroups, or use --keys',
   'audit verify --expect-head':
     'search the files of a log that verifies for the hash: grep -r \'"hash":"HASH\' DIR',
   '* --groups':
     'use --config: lint then names groups that no API key has and that have no prefix of an issuer',
   '* --issuer': 'state the issuer of a caller in a test of a policy: as: { issuer: NAME }',
   '* --junit': 'use --json, and convert the report in the pipeline if it needs JUnit',
-  '* --kubectl': 'put the kubectl to use first in the PATH',
+  '* --kubectl': 'save the resources with kubectl; see --kubernetes',
+  '* --kubernetes':
+    'save the resources in a folder and use --policies: kubectl get accesspolicies.catalog-gateway.dev -A -o yaml > DIR/now.yaml',
   '* --last-used': 'read last-used-keys.json in the audit folder of the gateway: the time by key id',
   '* --min-coverage':
     "use --json, and compare coverage.percent: ... | jq --exit-status '.coverage.percent >= 80'",
   'policy test --tests': 'put the tests into "tests" of a policy, such as one of the namespace []',
   'dev --max-upload': 'run `serve` and `backend`; limits.maxUploadBytes is a setting of the catalog',
+  'policy diff --policies': 'put all policies of each side into its folder',
   'policy what-can --claim': 'claims have no effect on what-can; policy explain takes them',
 }
 

@@ -3,7 +3,6 @@ import type { Trial } from '../../src/console/playground/trial.ts'
 import { createPlaygroundReport } from '../../src/console/playground/playground-report.ts'
 import { builtInVocabulary } from '../../src/policy/language/policy-vocabulary.ts'
 import { parsePolicyFile } from '../../src/policy/source/load-policies.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const policy = (name: string, rest: string): string => `apiVersion: catalog-gateway/v1
 kind: AccessPolicy
@@ -22,7 +21,7 @@ const reads = policy(
 )
 
 /** Reports on a text that replaces `tags.yaml`. */
-async function report(
+function report(
   text: string,
   inForce: Readonly<Record<string, string>> = {},
   ...questions: Trial['questions']
@@ -31,19 +30,16 @@ async function report(
     ([name, content]) => parsePolicyFile({ name, bytes: Buffer.from(content) }, builtInVocabulary).documents,
   )
   const trial = { text, file: 'tags.yaml', questions }
-  return createPlaygroundReport(trial, await temporaryFolder(), documents, builtInVocabulary)
+  return createPlaygroundReport(trial, documents, builtInVocabulary)
 }
 
-async function errorsOf(
-  text: string,
-  inForce: Readonly<Record<string, string>>,
-): Promise<readonly unknown[]> {
-  return (await report(text, inForce)).findings.filter(({ level }) => level === 'error')
+function errorsOf(text: string, inForce: Readonly<Record<string, string>>): readonly unknown[] {
+  return report(text, inForce).findings.filter(({ level }) => level === 'error')
 }
 
-it('an error that a text causes in another file names that file, at the first line of the text', async () => {
+it('an error that a text causes in another file names that file, at the first line of the text', () => {
   const inForce = { 'tags.yaml': declares('pii'), 'other.yaml': names('pii') }
-  expect(await errorsOf(declares('secret'), inForce)).toEqual([
+  expect(errorsOf(declares('secret'), inForce)).toEqual([
     {
       level: 'error',
       check: 'refused',
@@ -55,16 +51,16 @@ it('an error that a text causes in another file names that file, at the first li
   ])
 })
 
-it('errors that other policies have anyway are not those of the text', async () => {
+it('errors that other policies have anyway are not those of the text', () => {
   const inForce = { 'tags.yaml': declares('pii'), 'other.yaml': names('missing', 'pii') }
-  expect(await errorsOf(declares('pii, secret'), inForce)).toEqual([])
-  expect(await errorsOf(declares('secret'), inForce)).toMatchObject([
+  expect(errorsOf(declares('pii, secret'), inForce)).toEqual([])
+  expect(errorsOf(declares('secret'), inForce)).toMatchObject([
     { message: expect.stringContaining('other.yaml:7:5: the rule "pii"') as string },
   ])
 })
 
-it('errors and findings have the lines and columns of the lint', async () => {
-  const { findings, outcome } = await report(reads.replace('subjects', 'subject').replace('read]', 'reed]'))
+it('errors and findings have the lines and columns of the lint', () => {
+  const { findings, outcome } = report(reads.replace('subjects', 'subject').replace('read]', 'reed]'))
   expect(outcome).toBeUndefined()
   expect(findings.map(({ line, column }) => [line, typeof column])).toEqual(findings.map(() => [6, 'number']))
   expect(JSON.stringify(findings)).toMatch(/did you mean/)
@@ -72,7 +68,7 @@ it('errors and findings have the lines and columns of the lint', async () => {
     'all',
     'rules:\n  - { id: a, effect: allow, subjects: { any: true }, operations: [all] }\n',
   )
-  expect((await report(reads, { 'all.yaml': all })).findings).toContainEqual(
+  expect(report(reads, { 'all.yaml': all }).findings).toContainEqual(
     expect.objectContaining({ level: 'warning', check: 'shadowed', line: 6, column: 5 }),
   )
 })
@@ -85,7 +81,7 @@ const ask = (asked: object) => ({
   ...asked,
 })
 
-it('each question has its decision, with what restrictions leave of the table', async () => {
+it('each question has its decision, with what restrictions leave of the table', () => {
   const text = `${reads}restrict:
   - id: part
     subjects: { users: [ada] }
@@ -93,13 +89,7 @@ it('each question has its decision, with what restrictions leave of the table', 
     columns: { id: number }
     rows: tenant = $principal.claims.tenant
 `
-  const { outcome } = await report(
-    text,
-    {},
-    ask({}),
-    ask({ principal: 'dev' }),
-    ask({ operation: 'DropTable' }),
-  )
+  const { outcome } = report(text, {}, ask({}), ask({ principal: 'dev' }), ask({ operation: 'DropTable' }))
   expect(outcome?.answers).toMatchObject([
     { title: 'ada: QueryTable on crm/people', before: false, after: true },
     { title: 'dev: QueryTable on crm/people', after: false },
@@ -113,8 +103,8 @@ it('each question has its decision, with what restrictions leave of the table', 
 const testThat = (expect: string) =>
   `  - { name: ada ${expect}, as: { user: ada }, operations: [QueryTable], table: [crm, people], expect: ${expect} }\n`
 
-it('the tests in the text run as policy test runs them', async () => {
-  const { outcome } = await report(`${reads}tests:\n${testThat('allow')}${testThat('deny')}`)
+it('the tests in the text run as policy test runs them', () => {
+  const { outcome } = report(`${reads}tests:\n${testThat('allow')}${testThat('deny')}`)
   expect(outcome?.tests).toEqual({
     count: 2,
     failures: 1,
@@ -128,8 +118,8 @@ it('the tests in the text run as policy test runs them', async () => {
   })
 })
 
-it('a listing that no rule allows is decided by what is visible beneath', async () => {
-  const { outcome } = await report(
+it('a listing that no rule allows is decided by what is visible beneath', () => {
+  const { outcome } = report(
     reads,
     {},
     { principal: 'ada', groups: [], operation: 'ListNamespaces', id: '/' },

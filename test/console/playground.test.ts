@@ -50,7 +50,7 @@ rules:
 `
 const question = { principal: 'dev', groups: [], operation: 'CreateNamespace', id: 'sales' }
 
-it('shows the decision, its rules and the calls of the last hour that would change, and changes nothing', async () => {
+it('shows the decision and its rules, and changes nothing', async () => {
   const { status, body } = await post({ text: deny, questions: [question] })
   expect(status).toBe(200)
   expect(body).toMatchObject({
@@ -63,13 +63,6 @@ it('shows the decision, its rules and the calls of the last hour that would chan
         },
       ],
       tests: { count: 0 },
-      replay: {
-        calls: 2,
-        unchanged: 1,
-        changed: [{ operation: 'CreateNamespace', principal: 'dev', count: 1, after: { allowed: false } }],
-        undecided: 0,
-        restricted: 0,
-      },
     },
   })
   expect((await gateway.post('/v1/namespace/sales/create', { body: {} })).status).toBe(200)

@@ -13,7 +13,7 @@ import { isPseudonym } from './redaction.ts'
 /** Returns what a record says of a call that policies decided; undefined if it is about none. */
 export function readRecordedCall(record: AuditRecord): RecordedCall | undefined {
   if (record.kind !== 'intent' && record.kind !== 'refusal') return undefined
-  const { operation, id, principal, time, request, client, rule, policyRevision } = record
+  const { operation, id, principal, time, request, client, rule } = record
   if (operation === undefined || id === undefined || principal === undefined) return undefined
   const common = {
     time,
@@ -24,7 +24,6 @@ export function readRecordedCall(record: AuditRecord): RecordedCall | undefined 
     caller: readCaller(principal),
     clientAddress: isPseudonym(client) ? undefined : client,
     before: { allowed: record.kind === 'intent', ...(rule && { rule }) },
-    policyRevision,
   }
   if (record.kind === 'intent') return { ...common, ...readAllowed(record) }
   if (record.reason !== 'no_rule' && record.reason !== 'denied') return undefined

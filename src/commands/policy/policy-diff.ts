@@ -7,7 +7,6 @@ import {
   type ChangeSummary,
   describePermissionSet,
   diffPolicies,
-  type LoadedPolicies,
   mergeByPolicy,
   type PolicyDiff,
   type PolicyDocument,
@@ -18,21 +17,13 @@ import {
   formatConditionResult,
   formatPolicySubject,
 } from '../../policy/index.ts'
-import { collect } from '../common/arguments.ts'
 import { runStep } from '../common/command-failure.ts'
 import type { Io } from '../common/io.ts'
 import { addReport, type Report } from './policy-report.ts'
-import {
-  addClusterOptions,
-  applyCandidates,
-  loadSources,
-  printRefused,
-  readPolicyContext,
-  type SourceOptions,
-} from './policy-sources.ts'
+import { configOption, loadSources, readPolicyContext } from './policy-sources.ts'
 
-interface Options extends SourceOptions {
-  readonly apply?: true
+interface Options {
+  readonly config?: string
   readonly failOnChange?: true
 }
 
@@ -40,55 +31,24 @@ export function addDiff(policy: Command, io: Io): void {
   const command = policy
     .command('diff')
     .description('list the decisions that differ between the current policies and candidates')
-    .usage('[options] <before> <after>\n       catalog-gateway policy diff [options] --kubernetes <after>')
-    .argument('<folders...>', 'the current and the candidate policies; with --kubernetes the candidates only')
-  addClusterOptions(command)
-    .option(
-      '--apply',
-      'with --kubernetes: the candidates are applied to the resources, as kubectl apply does',
-    )
-    .option('--policies <dir>', 'a folder of policies in force beside both sides; repeatable', collect, [])
+    .argument('<before>', 'the folder of the current policies')
+    .argument('<after>', 'the folder of the candidates')
+    .option(...configOption)
     .option('--fail-on-change', 'exit with status 1 if a decision or a restriction changes')
-  const examples = ['diff policies candidate', 'diff --kubernetes candidate']
-  addReport(command, io, examples, async (folders: readonly string[], options: Options): Promise<Report> => {
-    const [one, other] = await loadSides(folders, options, command, io)
+  addReport(command, io, ['diff policies candidate'], diff)
+
+  async function diff(before: string, after: string, { config, failOnChange }: Options): Promise<Report> {
+    const context = await readPolicyContext(config, io)
+    const [one, other] = [await loadSources(context, [before]), await loadSources(context, [after])]
     const found = await runStep('the policies cannot be compared', async () =>
       diffPolicies(one.set, other.set),
     )
     const { changes } = found
     if (changes.length === 0) return { content: changes, lines: ['no decision changes'] }
     const lines = formatDiff(found, [...one.set.documents, ...other.set.documents])
-    const failure = options.failOnChange ? `${changes.length} decisions change` : undefined
+    const failure = failOnChange ? `${changes.length} decisions change` : undefined
     return { content: changes, lines, failure }
-  })
-}
-
-async function loadSides(
-  folders: readonly string[],
-  options: Options,
-  command: Command,
-  io: Io,
-): Promise<readonly [before: LoadedPolicies, after: LoadedPolicies]> {
-  const { policies, apply, kubernetes } = options
-  const [first = '', second = ''] = folders
-  if (kubernetes && folders.length > 1)
-    command.error('error: expected one folder with --kubernetes: the candidates')
-  if (apply && !kubernetes) command.error('error: expected --kubernetes with --apply')
-  if (!kubernetes && folders.length !== 2)
-    command.error(
-      'error: expected two folders, the current and the candidate policies; or --kubernetes and one',
-    )
-  const context = await readPolicyContext(options, io)
-  const { vocabulary, cluster } = context
-  const load = (folder: string) => loadSources({ ...context, cluster: undefined }, [...policies, folder])
-  if (cluster === undefined) return [await load(first), await load(second)]
-  const before = await loadSources(context)
-  if (!apply) return [printRefused(before, io), await load(first)]
-  const resources = await runStep(`the policies in ${first} cannot be applied`, () =>
-    applyCandidates(cluster.resources, first, vocabulary),
-  )
-  const after = await loadSources({ ...context, cluster: { ...cluster, resources } })
-  return [before, printRefused(after, io)]
+  }
 }
 
 /** The lines of each change beneath its caller, with changes of several documents of a policy with `forEach` in one. */

@@ -25,13 +25,7 @@ import {
   type CallerOptions,
 } from './policy-options.ts'
 import { addReport, type Report } from './policy-report.ts'
-import {
-  addSourceOptions,
-  loadSources,
-  printRefused,
-  readPolicyContext,
-  type SourceOptions,
-} from './policy-sources.ts'
+import { addSourceOptions, loadSources, readPolicyContext, type SourceOptions } from './policy-sources.ts'
 
 type WhoCanOptions = SourceOptions & { readonly tag?: string }
 
@@ -114,7 +108,7 @@ export function addWhatCan(policy: Command, io: Io): void {
   addCallerOptions(addSourceOptions(command))
   const example = 'what-can --policies policies --as sam --group sales-engineers'
   addReport(command, io, [example], async (options: WhatCanOptions) => {
-    const { set } = printRefused(await loadSources(await readPolicyContext(options, io)), io)
+    const { set } = await loadSources(await readPolicyContext(options.config, io, options.policies))
     noteUnknownGroups(options, set, io)
     const caller = createPrincipal(options)
     const content = whatCan(set, caller)

@@ -4,7 +4,6 @@ import type { Io } from '../common/io.ts'
 import { type GatewaySettings, listIssuerNames } from '../../config/index.ts'
 import { readUsableKeys } from '../../identity/index.ts'
 import {
-  createRefusedFinding,
   type Finding,
   type KnownCredentials,
   lintWithShadowPolicies,
@@ -27,12 +26,11 @@ export function addLint(policy: Command, io: Io): void {
 }
 
 async function lint(options: Options, io: Io): Promise<Report> {
-  const context = await readPolicyContext(options, io)
+  const context = await readPolicyContext(options.config, io, options.policies)
   const loaded = await loadSources(context)
   const known = context.settings && (await readKnownCredentials(context.settings))
   const ignored = await listIgnoredFiles(context.folders)
   const findings = [
-    ...loaded.refused.map(createRefusedFinding),
     ...ignored.map(({ name }) => createIgnoredFinding(name)),
     ...lintWithShadowPolicies(loaded, known),
   ]

@@ -19,7 +19,7 @@ import {
 } from '../../policy/index.ts'
 import { collect, parseIdArgument, parseTime } from '../common/arguments.ts'
 import type { Io } from '../common/io.ts'
-import { readPolicyContext, loadSources, printRefused, type SourceOptions } from './policy-sources.ts'
+import { readPolicyContext, loadSources, type SourceOptions } from './policy-sources.ts'
 
 /* What commands ask of policies: about a caller, an operation and an object. */
 
@@ -115,7 +115,7 @@ export async function loadForOperation(
   command: Command,
   io: Io,
 ) {
-  const context = await readPolicyContext(options, io)
+  const context = await readPolicyContext(options.config, io, options.policies)
   const { names, groups } = context.vocabulary.permissions
   const operation = names.find((one) => one === name)
   const members = groups.get(name)
@@ -125,7 +125,7 @@ export async function loadForOperation(
     return command.error(`error: unknown operation ${JSON.stringify(name)}${suggestSimilar(name, names)}`)
   for (const [fact, problem] of findUnstatedFacts(options.fact ?? {}, new Set([operation])))
     command.error(`error: --fact ${fact}: ${problem}`)
-  const { set } = printRefused(await loadSources(context), io)
+  const { set } = await loadSources(context)
   noteUnknownGroups(options, set, io)
   if (id !== undefined) noteMistakenId(operation, id, set, io)
   return { operation, set }

@@ -15,7 +15,6 @@ import { formatGroups } from './policy-diff.ts'
 interface Options {
   readonly audit: string
   readonly candidate: readonly string[]
-  readonly current: readonly string[]
   readonly config?: string
   readonly keys?: string
   readonly since?: Date
@@ -30,12 +29,6 @@ export function addReplay(policy: Command, io: Io): void {
     )
     .requiredOption('--audit <dir>', 'the folder of the audit log')
     .requiredOption('--candidate <dir>', 'a folder of candidate policies; repeatable', collect)
-    .option(
-      '--current <dir>',
-      'a folder of policies in force when the log was written, used to infer the groups of callers; repeatable',
-      collect,
-      [],
-    )
     .option(...configOption)
     .option('--keys <file>', 'the API key store, or a folder of key stores, used to look up groups')
     .option(
@@ -44,7 +37,7 @@ export function addReplay(policy: Command, io: Io): void {
       parseTimeOrAge,
     )
     .option('--fail-on-change', 'exit with status 1 if a decision or a restriction changes')
-  const example = 'replay --audit .catalog-gateway/audit --candidate candidate --current policies'
+  const example = 'replay --audit .catalog-gateway/audit --candidate candidate'
   addReport(command, io, [example], (options: Options) => replay(options, io))
   command.addHelpText(
     'after',
@@ -55,14 +48,12 @@ export function addReplay(policy: Command, io: Io): void {
 }
 
 async function replay(options: Options, io: Io): Promise<Report> {
-  const { audit, candidate, current, keys, since, failOnChange } = options
-  const context = await readPolicyContext(options, io)
-  const load = async (folders: readonly string[]) => (await loadSources(context, folders)).set
+  const { audit, candidate, config, keys, since, failOnChange } = options
+  const { set } = await loadSources(await readPolicyContext(config, io), candidate)
   const stored = keys === undefined ? [] : await runStep('the keys cannot be listed', () => listKeys(keys))
   const tally = new ReplayTally({
-    candidate: await load(candidate),
+    candidate: set,
     keys: new Map(stored.map(({ id, groups }) => [id, groups])),
-    current: current.length === 0 ? undefined : await load(current),
   })
   const problems = new LogProblems(io)
   await runStep('the audit log cannot be read', async () => {

@@ -3,13 +3,7 @@ import { formatDisagreements, runTests, type TestResult } from '../../policy/ind
 import { CommandFailure } from '../common/command-failure.ts'
 import type { Io } from '../common/io.ts'
 import { addReport, type Report } from './policy-report.ts'
-import {
-  addSourceOptions,
-  loadSources,
-  printRefused,
-  readPolicyContext,
-  type SourceOptions,
-} from './policy-sources.ts'
+import { addSourceOptions, loadSources, readPolicyContext, type SourceOptions } from './policy-sources.ts'
 
 export function addTest(policy: Command, io: Io): void {
   const command = policy.command('test').description('run the tests in the policies')
@@ -18,7 +12,7 @@ export function addTest(policy: Command, io: Io): void {
 }
 
 async function test(options: SourceOptions, io: Io): Promise<Report> {
-  const loaded = printRefused(await loadSources(await readPolicyContext(options, io)), io)
+  const loaded = await loadSources(await readPolicyContext(options.config, io, options.policies))
   const { tests } = loaded
   if (tests.length === 0) throw new CommandFailure('no tests in the policies; add "tests" to one of them')
   const { results, coverage } = runTests(tests, loaded)

@@ -1,7 +1,6 @@
-import { details, element, quoted, table } from './elements.js'
-import { formatId, formatNumber, ruleText } from './format.js'
+import { details, element, quoted } from './elements.js'
 
-/** @typedef {Awaited<ReturnType<typeof import('../playground/playground-report.ts').createPlaygroundReport>>} PlaygroundReport */
+/** @typedef {ReturnType<typeof import('../playground/playground-report.ts').createPlaygroundReport>} PlaygroundReport */
 /** @typedef {NonNullable<PlaygroundReport['outcome']>} Outcome */
 
 /**
@@ -13,11 +12,7 @@ export function reportView({ findings, outcome }, selectLine) {
     ...findingsView(findings, selectLine),
     ...(outcome === undefined
       ? []
-      : [
-          ...testsView(outcome.tests, selectLine),
-          ...answersView(outcome.answers),
-          ...replayView(outcome.replay),
-        ]),
+      : [...testsView(outcome.tests, selectLine), ...answersView(outcome.answers)]),
   ]
 }
 
@@ -97,34 +92,6 @@ function answersView(answers) {
   return items.length === 0
     ? []
     : [element('h3', {}, 'Decisions'), element('ul', { class: 'feed' }, ...items)]
-}
-
-/** @param {Outcome['replay']} replay */
-function replayView({ calls, unchanged, changed, undecided, restricted }) {
-  const title = element('h3', {}, 'Calls of the last hour')
-  const counts = [
-    `${formatNumber(calls)} calls in the newest 32 MiB of the audit log`,
-    `${formatNumber(unchanged)} would be decided as they were`,
-    `${formatNumber(calls - unchanged - undecided)} otherwise`,
-    `${formatNumber(undecided)} depend on what the log does not contain`,
-    ...(restricted === 0 ? [] : [`${formatNumber(restricted)} would read another part of their table`]),
-  ]
-  const summary = element('p', {}, counts.join(', '))
-  if (changed.length === 0) return [title, summary]
-  const titles = ['Operation', 'Caller', 'Calls', 'Then', 'With the text', 'For example']
-  const rows = changed.map((calls) => {
-    const { after } = calls
-    const by = after?.rule === undefined ? '' : ` by ${ruleText(after.rule)}`
-    return [
-      calls.operation,
-      quoted(calls.principal),
-      formatNumber(calls.count),
-      outcomeText(calls.before.allowed),
-      element('span', { class: after?.allowed ? 'good' : 'bad' }, outcomeText(after?.allowed === true), by),
-      quoted(formatId(calls.example.id)),
-    ]
-  })
-  return [title, summary, table('Calls that would be decided otherwise', titles, rows)]
 }
 
 /** @param {boolean} isAllowed */

@@ -1,4 +1,3 @@
-import { listSegments, readNewestRecords, readRecordedCall } from '../../audit/index.ts'
 import { formatIdentifierText, parseIdentifierText, refusal } from '../../catalog-api/index.ts'
 import { anonymousPrincipal } from '../../identity/index.ts'
 import { runAtOnce, suggestSimilar } from '../../lib/index.ts'
@@ -6,7 +5,6 @@ import {
   type AuthorizationRequest,
   collectDocuments,
   compileContents,
-  countCalls,
   createRefusedFinding,
   createWrittenRequest,
   decideListing,
@@ -23,29 +21,22 @@ import {
   type PolicyProblem,
   type PolicySet,
   type PolicyVocabulary,
-  ReplayTally,
   runTests,
 } from '../../policy/index.ts'
 import type { Trial } from './trial.ts'
-
-const replayedMs = 60 * 60 * 1000
-const replayedBytes = 32 * 1024 * 1024
 
 /** The name of a text that replaces no file. */
 const newFile = 'new policy'
 
 const maxFindings = 200
-/** Results of calls, those of the most calls first. */
-const maxChanged = 100
 
 /**
  * Reports the errors in the text, or in other policies because of it, and the findings of the lint about it; if there are no
- * errors, also what became of its tests, the answers to the questions, and what would become of recent calls. Throws CatalogError for an invalid id or
- * an unknown operation.
+ * errors, also what became of its tests and the answers to the questions. Throws CatalogError for an invalid id or an unknown
+ * operation.
  */
-export async function createPlaygroundReport(
+export function createPlaygroundReport(
   { text, file, questions }: Trial,
-  auditFolder: string,
   inForce: readonly PolicyDocument[],
   vocabulary: PolicyVocabulary,
 ) {
@@ -72,7 +63,6 @@ export async function createPlaygroundReport(
     outcome: {
       answers: requests.map((request) => createAnswer(request, current, after.set)),
       tests: createTestReport(after),
-      replay: await replayCalls(auditFolder, current, after.set),
     },
   }
 }
@@ -120,24 +110,6 @@ function createAnswer(request: AuthorizationRequest, before: PolicySet, after: P
     before: decideListing(before, request).decision.allowed,
     after: explanation.decision.allowed,
     explanation: formatExplanation(title, explanation).join('\n'),
-  }
-}
-
-/** Calls of the last hour, as far as the end of the audit log has them. */
-async function replayCalls(auditFolder: string, current: PolicySet, candidate: PolicySet) {
-  const tally = new ReplayTally({ candidate, current })
-  const since = Date.now() - replayedMs
-  const segments = await listSegments(auditFolder)
-  for await (const record of readNewestRecords(auditFolder, segments, replayedBytes, true))
-    if (Date.parse(record.time) >= since) tally.add(readRecordedCall(record))
-  const { calls, unchanged, changed, undecided, restricted } = tally.getResult()
-  const shown = changed.toSorted((one, other) => other.count - one.count).slice(0, maxChanged)
-  return {
-    calls,
-    unchanged,
-    changed: shown,
-    undecided: countCalls(undecided),
-    restricted: countCalls(restricted),
   }
 }
 

@@ -10,7 +10,6 @@ import { createThreadRunner } from '../thread/run-in-thread.ts'
 import { maxQuestions, maxTextBytes, trialSchema } from './trial.ts'
 
 export interface PlaygroundSource {
-  readonly auditFolder: string
   readonly policyFolders: readonly string[]
   readonly vocabulary: VocabularyOptions
 }
@@ -25,7 +24,7 @@ export function addPlayground(
   server: FastifyInstance,
   route: string,
   documents: () => readonly PolicyDocument[],
-  { auditFolder, policyFolders, vocabulary }: PlaygroundSource,
+  { policyFolders, vocabulary }: PlaygroundSource,
 ): void {
   const runInThread = createThreadRunner()
 
@@ -57,7 +56,7 @@ export function addPlayground(
       return reply.code(400).send({
         error: `expected a policy text of at most ${maxTextBytes} bytes, and at most ${maxQuestions} questions`,
       })
-    const report = await runInThread({ trial: data, auditFolder, vocabulary }, documents())
+    const report = await runInThread({ trial: data, vocabulary }, documents())
     return reply.code('error' in report ? 400 : 200).send(report)
   })
 }

@@ -12,9 +12,9 @@ import type { ThreadRequest } from './run-in-thread.ts'
 
 const inForce: PolicyDocument[] = []
 
-parentPort?.on('message', (message: readonly PolicyDocument[] | ThreadRequest) => {
-  if ('auditFolder' in message) void respond(message)
-  else inForce.push(...message)
+parentPort?.on('message', (message: PolicyDocument[] | ThreadRequest) => {
+  if (Array.isArray(message)) inForce.push(...message)
+  else void respond(message)
 })
 
 async function respond(request: ThreadRequest): Promise<void> {
@@ -26,9 +26,8 @@ async function respond(request: ThreadRequest): Promise<void> {
   }
 }
 
-function run(request: ThreadRequest): Promise<object> {
-  const { auditFolder } = request
-  if ('selection' in request) return searchEntries(auditFolder, request.selection)
+function run(request: ThreadRequest): object | Promise<object> {
+  if ('selection' in request) return searchEntries(request.auditFolder, request.selection)
   const vocabulary = createPolicyVocabulary(request.vocabulary)
-  return createPlaygroundReport(request.trial, auditFolder, inForce, vocabulary)
+  return createPlaygroundReport(request.trial, inForce, vocabulary)
 }

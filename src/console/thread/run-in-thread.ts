@@ -7,10 +7,9 @@ import type { PolicyDocument, VocabularyOptions } from '../../policy/index.ts'
 import type { Trial } from '../playground/trial.ts'
 
 /** A search of the audit log, or a text to try beside the documents in force. */
-export type ThreadRequest = { readonly auditFolder: string } & (
-  | { readonly selection: Selection }
+export type ThreadRequest =
+  | { readonly selection: Selection; readonly auditFolder: string }
   | { readonly trial: Trial; readonly vocabulary: VocabularyOptions }
-)
 
 const timeoutMs = 15_000
 const resourceLimits = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 64 }

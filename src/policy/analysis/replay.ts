@@ -23,7 +23,7 @@ import { createRuleReference } from '../engine/compiled-rule.ts'
 import { qualifiedRuleName, type RuleReference } from '../engine/decision.ts'
 import type { RestrictionStep, Step } from '../engine/evaluate.ts'
 import { objectKindOfPermission, objectPosition } from '../engine/object-position.ts'
-import { matchSubjects, type KnownCaller } from '../engine/subject.ts'
+import type { KnownCaller } from '../engine/subject.ts'
 import type { PolicySet, Question } from '../policy-set.ts'
 import type { Answer } from './diff-policies.ts'
 import { listPositionClasses } from './name-classes.ts'
@@ -41,9 +41,8 @@ export interface RecordedCall {
   readonly caller: KnownCaller
   /** Undefined if the record has a pseudonym. */
   readonly clientAddress: string | undefined
-  /** The decision, by policies of the revision. */
+  /** The decision that was recorded. */
   readonly before: Answer
-  readonly policyRevision: string | undefined
   /** The restrictions of a read. */
   readonly restrictedBy: readonly RuleReference[]
   /** Undefined if the log has none, as of reads and denials. */
@@ -78,8 +77,6 @@ interface ReplayOptions {
   readonly candidate: PolicySet
   /** Groups of API keys by id. */
   readonly keys?: ReadonlyMap<string, readonly string[]> | undefined
-  /** Policies that reveal groups in the records that they decided. */
-  readonly current?: PolicySet | undefined
 }
 
 /** Calls with equal results. */
@@ -148,26 +145,11 @@ export function replayCall(call: RecordedCall, options: ReplayOptions): Replayed
 }
 
 /** Adds groups that are not recorded. Complete groups of the record exclude those of another time. */
-function completeCaller(call: RecordedCall, { keys, current }: ReplayOptions): KnownCaller {
-  const { caller } = call
+function completeCaller({ caller }: RecordedCall, { keys }: ReplayOptions): KnownCaller {
   const { groups, excludedGroups, key = '' } = caller
   if (excludedGroups === 'all') return caller
   const ofKey = groups.size === 0 ? keys?.get(key) : undefined
-  if (ofKey !== undefined) return { ...caller, groups: new Set(ofKey), excludedGroups: 'all' }
-  return { ...caller, groups: new Set([...groups, ...inferGroups(call, current)]) }
-}
-
-/** Only a rule without other subjects and with one group reveals a group. */
-function inferGroups(
-  { before: { rule }, policyRevision, caller }: RecordedCall,
-  current: PolicySet | undefined,
-): readonly string[] {
-  if (rule === undefined || policyRevision !== current?.revision) return []
-  const decided = current?.findDocument(rule.policy)?.rules.find(({ id }) => id === rule.rule)
-  if (decided === undefined || decided.subjects.any) return []
-  const match = matchSubjects(decided.subjects, caller)
-  if (typeof match === 'boolean' || match.users.length + match.keys.length > 0) return []
-  return match.groups.length === 1 ? match.groups : []
+  return ofKey === undefined ? caller : { ...caller, groups: new Set(ofKey), excludedGroups: 'all' }
 }
 
 /** A permission that a recorded call required. Facts that the log does not contain are pending. */

@@ -1,4 +1,4 @@
-import type { ParsedNode } from 'yaml'
+import { isMap, isSeq, type ParsedNode } from 'yaml'
 import { getMembers, isObject, type Steps } from '../../lib/index.ts'
 import type { DecisionTest } from '../testing/decision-test.ts'
 import { DocumentReader, type WrittenDocument } from './document-reader.ts'
@@ -63,12 +63,24 @@ export function* parsePolicySteps(
     tests: [],
   }
   for (const root of readYaml(text, (offset, message) => problems.push({ offset, message }))) {
-    for (const problem of yield* readWhole(parsed, root)) problems.push(problem)
-    yield
+    for (const item of listItemsOf(root)) {
+      for (const problem of yield* readWhole(parsed, item)) problems.push(problem)
+      yield
+    }
   }
   const sorted = problems.toSorted((one, other) => one.offset - other.offset)
   const located = sorted.map(({ offset, message }) => ({ file, ...locate(offset), message }))
   return { documents: parsed.documents, tests: parsed.tests, problems: located }
+}
+
+/** Returns what a document holds: itself, or the items of a list that `kubectl get` has printed, without their status. */
+function listItemsOf(root: ParsedNode): readonly ParsedNode[] {
+  const list: unknown = isMap(root) && String(root.get('kind')) === 'List' ? root.get('items') : undefined
+  if (!isSeq(list)) return [root]
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a node that was parsed has only such nodes
+  const items = list.items as readonly ParsedNode[]
+  for (const item of items) if (isMap(item)) item.delete('status')
+  return items
 }
 
 /** A file that is parsed, with what was found in it. */
@@ -187,11 +199,12 @@ function* readDocument(
   })
 }
 
-/** Reads the name in the metadata that the version allows. */
+/** Reads the name in the metadata that the version allows; that of a resource begins with its Kubernetes namespace. */
 function readName(reader: DocumentReader): string | undefined {
-  const isResource = getMembers(reader.value)['apiVersion'] === resourceApiVersion
-  const schema = metadataSchemas[isResource ? resourceApiVersion : fileApiVersion]
-  return reader.check(schema, ['metadata']).value.name
+  if (getMembers(reader.value)['apiVersion'] !== resourceApiVersion)
+    return reader.check(metadataSchemas[fileApiVersion], ['metadata']).value.name
+  const { name, namespace } = reader.check(metadataSchemas[resourceApiVersion], ['metadata']).value
+  return name !== undefined && namespace !== undefined ? `${namespace}/${name}` : name
 }
 
 function* readTests(

@@ -39,7 +39,10 @@ export const metadataSchemas = {
   }),
   [resourceApiVersion]: z.strictObject({
     name: policyName,
-    namespace: optional(text, 'The Kubernetes namespace; ignored in files.'),
+    namespace: optional(
+      text,
+      'The Kubernetes namespace, with which the name begins in logs and audit records.',
+    ),
     labels: optional(texts, 'Labels; ignored.'),
     annotations: optional(texts, `Annotations; ${descriptionAnnotation} is the description.`),
     // Set by the API server.

@@ -1,19 +1,15 @@
 import { join } from 'node:path'
-import { writeFile } from 'node:fs/promises'
-import { expect, it, onTestFinished, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { stringify } from 'yaml'
 import { runCommand } from '../../support/run-command.ts'
 import { writeFiles } from '../../policy/source/policy-folder.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
-import { fakeKubectl } from './fake-cluster.ts'
 
 it.each([
-  ['lint', /expected --policies <dir>, --kubernetes or both/],
-  ['who-can DropTable a/b', /expected --policies <dir>, --kubernetes or both/],
-  ['diff a', /expected two folders, the current and the candidate policies; or --kubernetes and one/],
-  ['diff a b c', /expected two folders/],
-  ['diff a b --apply', /expected --kubernetes with --apply/],
-  ['diff --kubernetes a b', /expected one folder with --kubernetes: the candidates/],
+  ['lint', /expected --policies <dir> or --config <file>/],
+  ['diff a', /missing required argument 'after'/],
+  ['diff a b --policies c', /put all policies of each side into its folder/],
+  ['lint --kubernetes', /save the resources in a folder and use --policies: kubectl get /],
 ])('`policy %s` is bad usage', async (line, message) => {
   const { status, output, messages } = await runCommand(['policy', ...line.split(' ')])
   expect({ status, output }).toEqual({ status: 2, output: '' })
@@ -56,29 +52,23 @@ it('several folders are one tree: those of --policies, or else of the settings',
   }
   const { status, messages } = await runCommand(['policy', 'lint', '--policies', two])
   expect([status, messages]).toEqual([1, expect.stringContaining('names the tag "open"')])
-  const diff = await runCommand(['policy', 'diff', '--policies', one, two, two])
-  expect(diff).toMatchObject({ status: 0, output: 'no decision changes\n' })
 })
 
-it('a missing kubectl is reported', async () => {
-  vi.stubEnv('PATH', await temporaryFolder())
-  onTestFinished(() => void vi.unstubAllEnvs())
-  const { status, output, messages } = await runCommand(['policy', 'lint', '--kubernetes'])
-  expect({ status, output }).toEqual({ status: 1, output: '' })
-  expect(messages).toMatch(/kubectl cannot be run \(ENOENT\); install it in the PATH/)
-})
-
-it('another program than kubectl is reported', async () => {
-  await fakeKubectl('echo something')
-  const { status, messages } = await runCommand(['policy', 'lint', '--kubernetes'])
-  expect(status).toBe(1)
-  expect(messages).toMatch(/printed something else than a list of resources/)
-})
-
-it('settings without Kubernetes namespaces use no resources', async () => {
-  const config = join(await temporaryFolder(), 'gateway.yaml')
-  await writeFile(config, settingsOf('policies'))
-  const { status, messages } = await runCommand(['policy', 'lint', '--kubernetes', '--config', config])
-  expect(status).toBe(1)
-  expect(messages).toMatch(/contain no policies\.kubernetes, so their gateway uses no resources/)
+it('a file may hold what kubectl prints of the resources of a cluster', async () => {
+  const folder = await temporaryFolder()
+  const rules = [{ id: 'read', effect: 'allow', subjects: { any: true }, operations: ['read'] }]
+  const items = ['team-a', 'team-b'].map((namespace) => ({
+    apiVersion: 'catalog-gateway.dev/v1',
+    kind: 'AccessPolicy',
+    metadata: { name: 'readers', namespace, uid: namespace, generation: 1 },
+    namespace: ['prod', namespace],
+    rules,
+    status: { conditions: [{ type: 'Accepted' }] },
+  }))
+  const list = { apiVersion: 'v1', kind: 'List', metadata: { resourceVersion: '' }, items }
+  await writeFiles(folder, { 'now.yaml': stringify(list, { aliasDuplicateObjects: false }) })
+  const source = ['--policies', folder, 'DescribeTable', 'prod/team-b/orders']
+  const { status, output, messages } = await runCommand(['policy', 'who-can', ...source])
+  expect({ status, messages }).toEqual({ status: 0, messages: '' })
+  expect(output).toMatch(/every caller +by team-b\/readers\/read \(now\.yaml:\d+\)/)
 })

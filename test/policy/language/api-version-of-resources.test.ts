@@ -37,7 +37,7 @@ it('metadata that the Kubernetes API adds is ignored', () => {
   }
   const { documents, problems } = parsePolicies(policy(JSON.stringify(metadata)), 'p.yaml')
   expect(problems).toEqual([])
-  expect(documents.map(({ name }) => name)).toEqual(['p'])
+  expect(documents.map(({ name }) => name)).toEqual(['sales/p'])
 })
 
 it.each([

@@ -159,10 +159,9 @@ function listValues(resource: KubernetesObject): readonly unknown[] {
 /** Reviews a parsed resource: of the platform if `limits` is undefined, otherwise of a delegated Kubernetes namespace. */
 function reviewParsed(
   resource: KubernetesObject,
-  { documents: parsed, tests, problems }: ParsedPolicies,
+  { documents, tests, problems }: ParsedPolicies,
   limits: DelegationLimits | undefined,
 ): Review {
-  const documents = parsed.map((one) => ({ ...one, name: qualifyName(resource, one.name) }))
   const [document] = documents
   if (document === undefined || problems.length > 0) {
     const refusal = createRefusal(resource, 'Invalid', joinMessages(problems.map(({ message }) => message)))
@@ -176,7 +175,7 @@ function reviewParsed(
     reason: 'Accepted',
     message: document.isShadow ? 'the policy is evaluated as shadow' : 'the policy is in force',
     documents,
-    tests: tests.map((test) => ({ ...test, document: qualifyName(resource, test.document) })),
+    tests,
   }
 }
 
@@ -262,17 +261,9 @@ export function joinMessages(messages: readonly string[]): string {
   return shown.length > maxLength ? `${shown.slice(0, maxLength - 1)}…` : shown
 }
 
-/**
- * Returns the name of a document of a resource in decisions, logs and audit records. Files cannot have it: their names
- * contain no slash.
- */
-function qualifyName({ metadata }: KubernetesObject, document: string): string {
-  return `${metadata.namespace}/${document}`
-}
-
 /** What decisions and errors name as the file of a resource. */
-export function fileOfResource(resource: KubernetesObject): string {
-  return `${policyResourceName}/${qualifyName(resource, resource.metadata.name)}`
+export function fileOfResource({ metadata: { namespace, name } }: KubernetesObject): string {
+  return `${policyResourceName}/${namespace}/${name}`
 }
 
 /** Returns what the writer of a resource wrote, without what the API server and gateways add to it. */
