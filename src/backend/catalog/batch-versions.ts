@@ -8,7 +8,8 @@ import {
 import { type RequestOf } from '../schemas/operation-schemas.ts'
 import type { TableEntry } from '../database/objects.ts'
 import type { CatalogDatabase } from '../database/schema.ts'
-import type { NamingScheme, StagedManifest } from '../engine/manifest/manifest-records.ts'
+import type { StagedManifest } from '../engine/manifest/commits.ts'
+import type { NamingScheme } from '../engine/manifest/manifest-files.ts'
 import { normalizeBranch, tableLocation, type CatalogContext } from './context.ts'
 import {
   findReplayedVersion,

@@ -9,7 +9,7 @@ import {
 import type { ResponseOf } from '../schemas/operation-schemas.ts'
 import type { Properties, TableEntry } from '../database/objects.ts'
 import { findVersionMetadata } from '../database/versions.ts'
-import type { ListedVersion, StoredVersion } from '../engine/manifest/manifest-records.ts'
+import type { ListedVersion, StoredVersion } from '../engine/manifest/manifest-files.ts'
 import {
   branchNotFoundError,
   normalizeBranch,
@@ -95,7 +95,7 @@ export const versionOperations = {
     const branches = [...(await context.engine.branches.list(location)).keys()]
     const transaction = await context.manifestStore.findTransaction(location, branches, name)
     if (transaction === undefined) throw transactionNotFound(id)
-    const { uuid, version, readVersion, kind, tag, branch } = transaction
+    const { uuid, version, readVersion, kind, branch } = transaction
     return {
       status: 'Succeeded',
       properties: {
@@ -103,7 +103,6 @@ export const versionOperations = {
         version: `${version}`,
         read_version: `${readVersion}`,
         ...(kind === undefined ? {} : { operation: kind }),
-        ...(tag === undefined ? {} : { tag }),
         ...(branch === undefined ? {} : { branch }),
       },
     }

@@ -19,7 +19,7 @@ import {
 } from './native/open-table.ts'
 import { withCatalogErrors, withUploadErrors } from './native/native-errors.ts'
 import { openIndexes } from './tables/indexes.ts'
-import { readVersionManifest } from './manifest/manifest-store.ts'
+import { readVersionManifest } from './manifest/manifest-files.ts'
 import { loadNative } from './native/native-module.ts'
 import { KeyedLock } from './keyed-lock.ts'
 import { openPlans } from './query/query-plans.ts'
@@ -28,7 +28,7 @@ import { openRows } from './tables/rows.ts'
 import { assertStorable } from './schema/fields.ts'
 import { schemaToJson, type SchemaDialect } from './schema/schema-json.ts'
 import { changeSchemaMetadata, type MetadataChanges } from './manifest/schema-metadata.ts'
-import { omitMainBranch } from './manifest/manifest-files.ts'
+import { omitMainBranch } from './manifest/manifest.ts'
 import { parenthesizeCondition } from './sql/expressions.ts'
 
 /** The storage of the tables; default: local files. */

@@ -1,32 +1,24 @@
 import { invalidInput } from 'catalog-gateway/catalog-api'
 import { readFields } from './protobuf.ts'
 
-/** The commit of a version, as far as its manifest or transaction file describes it. */
-export interface ManifestTransaction {
-  readonly readVersion: number | undefined
-  /** `Append`, `Delete`, `Overwrite`. */
-  readonly transactionKind: string | undefined
-  /** A UUID. */
-  readonly transactionId: string | undefined
-  readonly transactionTag: string | undefined
-}
-
-/** The content of a manifest file; it may include the transaction. */
-export interface TableManifest extends ManifestTransaction {
+/** The content of a manifest file, and of its transaction as far as it contains it. */
+export interface TableManifest {
   readonly version: number
   /** Absent: the main branch. */
   readonly branch: string | undefined
   readonly fragments: number
   readonly deletedRows: number
-  /** The program that wrote it: `lance 8.0.0`. */
-  readonly writer: string | undefined
-  /** The name of the transaction file: `{version read}-{uuid}.txn`. */
-  readonly transactionFile: string | undefined
+  readonly readVersion?: number | undefined
+  /** `Append`, `Delete`, `Overwrite`. */
+  readonly transactionKind?: string | undefined
+  /** A UUID. */
+  readonly transactionId?: string | undefined
 }
 
 /** The file: [index section] [transaction] [u32 length, manifest] [i64 its position, u16 major, u16 minor, magic]. */
 const trailerLength = 16
 const magic = 'LANC'
+const transactionFileName = /^(\d{1,15})-([0-9a-f-]{36})\.txn$/
 
 /** The kinds of transactions by field number in `transaction.proto`. */
 const transactionKinds = new Map([
@@ -59,19 +51,13 @@ export function parseManifest(file: Uint8Array): TableManifest {
 
 function decodeManifest(file: Uint8Array): TableManifest {
   const view = new DataView(file.buffer, file.byteOffset, file.byteLength)
-  const found = collectFields(locateManifest(file).message)
-  const { transactionPosition } = found
-  const transaction =
-    transactionPosition === undefined ? undefined : readLengthPrefixed(file, view, transactionPosition)
-  return {
-    version: found.version,
-    branch: found.branch === 'main' ? undefined : found.branch,
-    fragments: found.fragments,
-    deletedRows: found.deletedRows,
-    writer: found.writer,
-    transactionFile: found.transactionFile,
-    ...parseTransaction(transaction),
+  const { transactionPosition, transactionFile, ...found } = collectFields(locateManifest(file).message)
+  if (transactionPosition !== undefined) {
+    return { ...found, ...parseTransaction(readLengthPrefixed(file, view, transactionPosition)) }
   }
+  // That of an older writer is in a file of its own, whose name has these members of it.
+  const [, readVersion, transactionId] = transactionFileName.exec(transactionFile) ?? []
+  return { ...found, ...(readVersion && { readVersion: Number(readVersion), transactionId }) }
 }
 
 /** `position` is that of the message's length. Throws a RangeError for bytes that are not a manifest file. */
@@ -88,27 +74,37 @@ export function locateManifest(file: Uint8Array): {
   return { position, message: file.subarray(position + 4, end), trailer: file.subarray(end) }
 }
 
+/** Maps the main branch to undefined. */
+export function omitMainBranch(branch: string | undefined): string | undefined {
+  return branch === undefined || branch === '' || branch === 'main' ? undefined : branch
+}
+
 /** Collects the fields by their numbers in `table.proto`. */
 function collectFields(message: Uint8Array) {
   let version = 0
   let branch: string | undefined
-  let writer: string | undefined
   let transactionPosition: number | undefined
-  let transactionFile: string | undefined
+  let transactionFile = ''
   let fragments = 0
   let deletedRows = 0
   for (const { number, value } of readFields(message)) {
     if (number === 3) version = toNumber(value)
-    else if (number === 20) branch = toText(toBytes(value)) || undefined
-    else if (number === 13) writer = readWriter(toBytes(value))
-    else if (number === 12) transactionFile = toText(toBytes(value)) || undefined
+    else if (number === 20) branch = toText(toBytes(value))
+    else if (number === 12) transactionFile = toText(toBytes(value))
     else if (number === 21) transactionPosition = toNumber(value)
     else if (number === 2) {
       fragments++
       deletedRows += countDeletedRows(toBytes(value))
     }
   }
-  return { version, branch, writer, transactionPosition, transactionFile, fragments, deletedRows }
+  return {
+    version,
+    branch: omitMainBranch(branch),
+    transactionPosition,
+    transactionFile,
+    fragments,
+    deletedRows,
+  }
 }
 
 function countDeletedRows(fragment: Uint8Array): number {
@@ -119,24 +115,17 @@ function countDeletedRows(fragment: Uint8Array): number {
   return 0
 }
 
-function readWriter(message: Uint8Array): string {
-  return Array.from(readFields(message), ({ value }) => toText(toBytes(value))).join(' ')
-}
-
-/** Decodes a transaction, from a manifest or from a file of its own. Throws a RangeError if it is malformed. */
-export function parseTransaction(message: Uint8Array | undefined): ManifestTransaction {
+function parseTransaction(message: Uint8Array) {
   // Protobuf omits a zero.
-  let readVersion = message && 0
+  let readVersion = 0
   let transactionKind: string | undefined
   let transactionId: string | undefined
-  let transactionTag: string | undefined
-  for (const { number, value } of message ? readFields(message) : []) {
+  for (const { number, value } of readFields(message)) {
     if (number === 1) readVersion = toNumber(value)
     else if (number === 2) transactionId = toText(toBytes(value))
-    else if (number === 3) transactionTag = toText(toBytes(value)) || undefined
     else transactionKind ??= transactionKinds.get(number)
   }
-  return { readVersion, transactionKind, transactionId, transactionTag }
+  return { readVersion, transactionKind, transactionId }
 }
 
 function readLengthPrefixed(file: Uint8Array, view: DataView, position: number): Uint8Array {

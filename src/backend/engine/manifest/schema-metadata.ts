@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto'
+import path from 'node:path'
 import { CatalogError, invalidInput } from 'catalog-gateway/catalog-api'
 import { encodeBytesField, encodeNumberField, type ProtobufField, readFields } from './protobuf.ts'
 import type { Storage } from '../../storage/storage.ts'
 import type { TablePoint } from '../native/open-table.ts'
-import { transactionsFolder } from './find-transaction.ts'
-import { formatManifestName, versionsFolder } from './manifest-files.ts'
-import { openManifestStore } from './manifest-store.ts'
+import { describeVersion, formatManifestName, versionsFolder } from './manifest-files.ts'
 import { locateManifest, toNumber, toBytes, toText } from './manifest.ts'
 
 const maxAttempts = 50
@@ -21,10 +20,9 @@ export async function changeSchemaMetadata(
   { location, branch }: TablePoint,
   changes: MetadataChanges,
 ): Promise<Readonly<Record<string, string>>> {
-  const manifests = openManifestStore(storage)
   const folder = versionsFolder(location, branch)
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
-    const newest = await manifests.describe(location, undefined, branch)
+    const newest = await describeVersion(storage, location, undefined, branch)
     if (newest === undefined) throw new CatalogError('TableNotFound', 'the table has no data')
     await storage.assertNoLinks(location, folder)
     const file = await storage.read(`${folder}/${formatManifestName(newest.version, newest.namingScheme)}`)
@@ -34,7 +32,7 @@ export async function changeSchemaMetadata(
     const { metadata, next } = editSchemaMetadata(file.bytes, changes, stamp)
     if (next === undefined) return metadata
     const name = `${folder}/${formatManifestName(next.version, newest.namingScheme)}`
-    if (await commit(storage, name, transactionsFolder(location, branch), next)) return metadata
+    if (await commit(storage, name, `${path.posix.dirname(folder)}/_transactions`, next)) return metadata
   }
   throw new CatalogError('ConcurrentModification', 'too many concurrent changes; retry')
 }

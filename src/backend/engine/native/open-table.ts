@@ -3,7 +3,7 @@ import type { Session } from '@lancedb/lancedb'
 import type { LRUCache } from 'lru-cache'
 import type { Storage } from '../../storage/storage.ts'
 import type { KeyedLock } from '../keyed-lock.ts'
-import { omitMainBranch } from '../manifest/manifest-files.ts'
+import { omitMainBranch } from '../manifest/manifest.ts'
 import { translateEngineError } from './native-errors.ts'
 import type { NativeConnection, NativeModule, NativeTable } from './native-module.ts'
 

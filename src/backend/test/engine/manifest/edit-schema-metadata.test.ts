@@ -33,7 +33,6 @@ it('changes only the version, the metadata and the transaction', async () => {
     readVersion: 2,
     transactionKind: 'UpdateConfig',
     transactionId: writer.uuid,
-    transactionFile: `2-${writer.uuid}.txn`,
   })
   expect(editSchemaMetadata(next?.file ?? file, { b: null }, writer).metadata).toEqual({ 'ä\n': '"' })
   expect(editSchemaMetadata(file, { b: null }, writer).next).toBeUndefined()

@@ -1,8 +1,7 @@
-import { readFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { readFile, readdir, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { expect, it } from 'vitest'
-import type { ListedVersion } from '../../../engine/manifest/manifest-records.ts'
-import { formatManifestName } from '../../../engine/manifest/manifest-files.ts'
+import { formatManifestName, type ListedVersion } from '../../../engine/manifest/manifest-files.ts'
 import { openManifestStore } from '../../../engine/manifest/manifest-store.ts'
 import { localFileStorage } from '../../../storage/local-storage.ts'
 import type { Storage } from '../../../storage/storage.ts'
@@ -43,7 +42,7 @@ it('a staged manifest is published under its final name with the tag of the stag
   const { location, versions, stage, read } = await tableWithStaging()
   const request = await stage()
   const staged = await store.inspectStaging(location, request)
-  expect(staged).toMatchObject({ version: 2, readVersion: 1, transactionKind: 'Append', namingScheme: 'V2' })
+  expect(staged).toMatchObject({ version: 2, namingScheme: 'V2' })
   const published = await store.publish(staged)
   expect(published).toMatchObject({ version: 2, eTag: staged.eTag, manifestSize: request.manifestSize })
   expect(published).toEqual(await store.describe(location, 2, undefined))
@@ -51,17 +50,11 @@ it('a staged manifest is published under its final name with the tag of the stag
   expect((await readdir(versions)).filter((name) => name.includes('.manifest-'))).toEqual([])
 })
 
-it('repeats the success of a replay, with and without its staging file', async () => {
+it('repeats the success of a replay with a staging file of the same content', async () => {
   const { location, stage } = await tableWithStaging()
-  const request = await stage()
-  const staged = await store.inspectStaging(location, request)
-  const published = await store.publish(staged)
-  expect(await store.publish(staged)).toEqual(published)
-  const again = await store.inspectStaging(location, { ...request, eTag: staged.eTag })
-  expect(await store.publish(again)).toEqual(published)
+  const published = await store.publish(await store.inspectStaging(location, await stage()))
   const copy = await store.inspectStaging(location, await stage())
   expect(await store.publish(copy)).toEqual(published)
-  await expect(store.inspectStaging(location, request)).rejects.toMatchObject({ code: 13 })
 })
 
 it('does not replace a version with other content', async () => {
@@ -99,16 +92,6 @@ it('lets exactly one of many commits of a version win', async () => {
   for (const outcome of outcomes) {
     if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject({ code: 14, status: 409 })
   }
-})
-
-it('rejects a version that does not follow the newest one', async () => {
-  const { location, versions, stage } = await tableWithStaging()
-  const request = await stage()
-  const staged = await store.inspectStaging(location, request)
-  await rm(path.join(versions, formatManifestName(1, 'V2')))
-  await expect(store.publish(staged)).rejects.toThrow(
-    /version 2 cannot be created: the table has no version yet/,
-  )
 })
 
 it('rejects a different naming scheme than that of earlier versions', async () => {

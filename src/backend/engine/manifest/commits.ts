@@ -1,0 +1,205 @@
+import path from 'node:path'
+import { CatalogError, invalidInput } from 'catalog-gateway/catalog-api'
+import { isNotFoundError } from '../../storage/local-storage.ts'
+import { isSameTag, type Storage } from '../../storage/storage.ts'
+import {
+  formatManifestName,
+  listVersions,
+  parseStagingName,
+  readStoredVersion,
+  versionsFolder,
+  type NamingScheme,
+  type StoredVersion,
+} from './manifest-files.ts'
+import { omitMainBranch, parseManifest } from './manifest.ts'
+
+/** A request to commit the manifest that a client has staged (CreateTableVersion). */
+export interface StagingRequest {
+  readonly version: number
+  /** Absent, empty or `main`: the main branch. */
+  readonly branch?: string | undefined
+  /** The object-store key of the staging manifest, as the client spelled it. */
+  readonly manifestPath: string
+  readonly manifestSize?: number | undefined
+  readonly eTag?: string | undefined
+  readonly namingScheme?: NamingScheme | undefined
+}
+
+/** A staging manifest verified against its request. */
+export type StagedManifest = Awaited<ReturnType<typeof inspectStaging>>
+
+export interface RetainedManifest extends StagingRequest {
+  readonly namingScheme: NamingScheme
+  /** Absolute. */
+  readonly retainedPath: string
+}
+
+/** Larger manifests are rejected unread. */
+const maxManifestBytes = 512 * 1024 * 1024
+const schemes: readonly NamingScheme[] = ['V2', 'V1']
+
+/**
+ * Verifies a staging manifest. Throws InvalidInput unless it is in the `_versions` folder of the branch under the final
+ * name followed by `-` and a UUID, is a regular file without a symbolic link on the path, and has the size, version and
+ * branch of the request. The path of the request is never opened: it must equal a possible path of the version, which is
+ * built here.
+ */
+export async function inspectStaging(storage: Storage, location: string, request: StagingRequest) {
+  const { version } = request
+  const branch = omitMainBranch(request.branch)
+  const files = resolveStagingFiles(storage, location, request)
+  await storage.assertNoLinks(location, path.posix.dirname(files.finalPath)).catch((error: unknown) => {
+    throw isNotFoundError(error) ? missingManifestError() : error
+  })
+  const found = await storage.read(files.stagingPath, maxManifestBytes)
+  if (found === undefined) throw missingManifestError()
+  const { bytes, eTag } = found
+  if (request.manifestSize !== undefined && request.manifestSize !== bytes.length) {
+    throw invalidInput(
+      `manifest_size is ${request.manifestSize}, the staging manifest has ${bytes.length} bytes`,
+    )
+  }
+  const manifest = parseManifest(bytes)
+  if (manifest.version !== version || manifest.branch !== branch) {
+    throw invalidInput(
+      `the staging manifest is for ${formatVersion(manifest)}, the request for ${formatVersion({ version, branch })}`,
+    )
+  }
+  return { location, version, branch, ...files, manifestSize: bytes.length, eTag }
+}
+
+/** Resolves the absolute staging and final path of a request. Throws InvalidInput for any other path. */
+function resolveStagingFiles(storage: Storage, location: string, request: StagingRequest) {
+  const folder = versionsFolder(location, request.branch)
+  const key = storage.parseKey(request.manifestPath)
+  const prefix = `${storage.toKey(folder)}/`
+  const stagingName = key.startsWith(prefix) ? key.slice(prefix.length) : ''
+  const final = parseStagingName(stagingName)
+  const namingScheme = schemes.find(
+    (scheme) =>
+      formatManifestName(request.version, scheme) === final && scheme === (request.namingScheme ?? scheme),
+  )
+  if (namingScheme !== undefined)
+    return { namingScheme, stagingPath: `${folder}/${stagingName}`, finalPath: `${folder}/${final}` }
+  const expected = `_versions/${formatManifestName(request.version, request.namingScheme ?? 'V2')}-<uuid>`
+  throw invalidInput(`manifest_path: expected ${expected} beneath the location of the table or of its branch`)
+}
+
+function missingManifestError() {
+  return invalidInput('manifest_path: there is no such staging manifest')
+}
+
+function formatVersion(version: { readonly version: number; readonly branch?: string | undefined }): string {
+  return version.branch === undefined
+    ? `version ${version.version}`
+    : `version ${version.version} of branch ${version.branch}`
+}
+
+/**
+ * Gives the staging manifest its final name. Succeeds if the same bytes have that name already; throws
+ * ConcurrentModification for other bytes, and InvalidInput if the manifest has changed since it was verified. `link` is the
+ * commit: it is atomic, exposes only complete files and never replaces a file.
+ */
+export async function publish(storage: Storage, staged: StagedManifest): Promise<StoredVersion> {
+  const { location, branch, version, stagingPath, finalPath, eTag } = staged
+  const [newest] = await listVersions(storage, location, branch, 1)
+  if (newest !== undefined && newest.namingScheme !== staged.namingScheme) {
+    throw invalidInput(`expected a manifest name of scheme ${newest.namingScheme}, like the previous ones`)
+  }
+  const outcome = await storage.link(stagingPath, finalPath, eTag)
+  if (outcome === 'changed') throw manifestChangedError()
+  const published =
+    outcome === 'linked' || (await hasContent(storage, finalPath, stagingPath, eTag))
+      ? await readStoredVersion(storage, finalPath)
+      : undefined
+  if (published === undefined) {
+    const message = `version ${version} cannot be created: it exists with different content`
+    throw new CatalogError('ConcurrentModification', message)
+  }
+  await finishPublishing(storage, finalPath, stagingPath)
+  return published
+}
+
+/** Whether a file exists with the bytes of another one or, if that is missing, with its entity tag. */
+async function hasContent(
+  storage: Storage,
+  file: string,
+  expected: string,
+  eTag: string | undefined,
+): Promise<boolean> {
+  const found = await storage.read(file)
+  if (found === undefined) return false
+  // The same file or, in an object store, the same bytes.
+  if (eTag !== undefined && isSameTag(found.eTag, eTag)) return true
+  return (await storage.read(expected))?.bytes.equals(found.bytes) === true
+}
+
+/**
+ * Gives the staging manifest a durable second name, so that it can be published without the staging name: in local folders
+ * a hard link, so the size does not matter. Returns the version as it will be published. Throws InvalidInput if the manifest
+ * has changed.
+ */
+export async function retainManifest(
+  storage: Storage,
+  staged: StagedManifest,
+  retainedPath: string,
+): Promise<StoredVersion> {
+  const folder = path.posix.dirname(retainedPath)
+  await storage.makeFolder(folder)
+  const outcome = await storage.link(staged.stagingPath, retainedPath, staged.eTag)
+  if (outcome === 'missing') throw invalidInput('manifest_path: the staging manifest no longer exists')
+  if (outcome === 'taken') throw new Error('the name for a retained manifest is taken')
+  const info = outcome === 'linked' ? await storage.stat(retainedPath) : undefined
+  if (info === undefined) throw manifestChangedError()
+  // The file must survive a power failure.
+  for (const name of [retainedPath, folder, path.posix.dirname(folder)]) await storage.flush(name)
+  const { version, manifestSize, eTag, namingScheme } = staged
+  const manifestPath = storage.toKey(staged.finalPath)
+  return { version, manifestPath, manifestSize, eTag, timestampMillis: info.modifiedMillis, namingScheme }
+}
+
+/** Idempotent. Throws ConcurrentModification if other bytes have the name or the retained manifest is missing. */
+export async function publishRetainedManifest(
+  storage: Storage,
+  location: string,
+  retained: RetainedManifest,
+): Promise<void> {
+  const { version, branch, namingScheme, retainedPath, eTag } = retained
+  const folder = versionsFolder(location, branch)
+  const finalPath = `${folder}/${formatManifestName(version, namingScheme)}`
+  await storage.makeFolder(folder)
+  await storage.assertNoLinks(location, folder)
+  const outcome = await storage.link(retainedPath, finalPath)
+  if (outcome !== 'linked' && !(await hasContent(storage, finalPath, retainedPath, eTag))) {
+    const message = `version ${version} was committed, but the storage was changed by another program`
+    throw new CatalogError('ConcurrentModification', message)
+  }
+  await finishPublishing(storage, finalPath, findStaging(storage, location, retained))
+}
+
+/**
+ * Makes a manifest survive a power failure under its final name, then removes the staging name. The version is committed
+ * even if that fails.
+ */
+async function finishPublishing(
+  storage: Storage,
+  finalPath: string,
+  stagingPath: string | undefined,
+): Promise<void> {
+  for (const name of [finalPath, path.posix.dirname(finalPath)]) await storage.flush(name)
+  if (stagingPath !== undefined) await storage.remove(stagingPath).catch(() => undefined)
+}
+
+/** Undefined if the requested path is no longer in the data folder, which may have been moved. */
+function findStaging(storage: Storage, location: string, retained: RetainedManifest): string | undefined {
+  try {
+    return resolveStagingFiles(storage, location, retained).stagingPath
+  } catch {
+    return undefined
+  }
+}
+
+/** The staging manifest is no longer the one that was verified. */
+function manifestChangedError(): CatalogError {
+  return invalidInput('manifest_path: the staging manifest changed during the commit')
+}
