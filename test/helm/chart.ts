@@ -1,7 +1,6 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { applyPatch, createPatch, FILE_HEADERS_ONLY } from 'diff'
-import { parse, parseAllDocuments } from 'yaml'
+import { parseAllDocuments } from 'yaml'
 import { projectFolder } from '../e2e/built-program.ts'
 import { isProvided } from '../support/requirements.ts'
 import { helm, helms } from './helm-programs.ts'
@@ -19,42 +18,6 @@ export const needOpenssl: ReadonlySet<string> = new Set(['tls'])
 
 export function valuesFile(name: string): string {
   return join(chartFolder, 'ci', `${name}-values.yaml`)
-}
-
-/** The values whose expected manifests are in a file; those of all others are in patches. */
-const baseName = 'one-upstream'
-/** The values whose manifests those with a catalog patch. */
-const catalogBase = 'bundled-catalog'
-
-function findBase(name: string): string {
-  if (name === catalogBase) return baseName
-  const values = parse(readFileSync(valuesFile(name), 'utf8')) as { catalog?: { enabled?: boolean } } | null
-  return values?.catalog?.enabled === false ? baseName : catalogBase
-}
-
-/** Path of the expected manifests, or of their differences; golden.test.ts compares them with every helm version. */
-export function goldenFile(name: string): string {
-  return join(projectFolder, 'test', 'helm', 'golden', `${name}.${name === baseName ? 'yaml' : 'patch'}`)
-}
-
-/** Returns what the golden file of these values contains if they render as `text`. */
-export function goldenContent(name: string, text: string): string {
-  if (name === baseName) return text
-  const base = findBase(name)
-  return createPatch(base, goldenText(base), text, '', name, { context: 1, headerOptions: FILE_HEADERS_ONLY })
-}
-
-/** Expected manifests of values in `ci/`; needs no helm. */
-export function goldenManifests(name: string): readonly Manifest[] {
-  return manifestsIn(goldenText(name))
-}
-
-function goldenText(name: string): string {
-  const content = readFileSync(goldenFile(name), 'utf8')
-  if (name === baseName) return content
-  const text = applyPatch(goldenText(findBase(name)), content)
-  if (text === false) throw new Error(`${goldenFile(name)} is no patch of ${findBase(name)}; update both`)
-  return text
 }
 
 export interface Manifest {
