@@ -17,7 +17,7 @@ export default defineConfig({
       'test/http1/server/{lingering-close,request-heads,request-queue,split-requests}.test.ts',
       'test/identity/api-keys/*.test.ts',
       'test/lib/{arrow,async,fs,http,time}/*.test.ts',
-      'test/listener/proxy-headers.test.ts',
+      'test/gateway/routing/forwarded-for.test.ts',
       'test/limits/{*,overload/*,shared/shared-buckets}.test.ts',
       'test/observability/metrics/{duration-histogram,render-metrics}.test.ts',
       'test/policy/{analysis,conditions,engine,language,testing,visibility}/**/*.test.ts',

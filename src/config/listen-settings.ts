@@ -72,14 +72,7 @@ export const listenSchema = z.strictObject({
     .default([])
     .describe(
       'Addresses of proxies and load balancers in front, as CIDR ranges. Of their requests, the client is the one that ' +
-        'they state by clientAddressFrom; nothing that other peers state is used. See docs/traffic.md.',
-    ),
-  clientAddressFrom: z
-    .enum(['x-forwarded-for', 'forwarded', 'proxy-protocol'])
-    .optional()
-    .describe(
-      'How trusted proxies state the address of the client: by one header (default: x-forwarded-for), or by PROXY ' +
-        'protocol, version 1 or 2.',
+        'X-Forwarded-For states; nothing that other peers state is used. See docs/traffic.md.',
     ),
   clientCertificateFrom: z
     .enum(['client-cert', 'x-forwarded-client-cert'])

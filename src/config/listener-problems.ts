@@ -43,12 +43,8 @@ export function* findListenConflicts(settings: Sections): Generator<SettingProbl
   }
 }
 
-/** Yields the routes that overlap each other, and a port that could not know its clients. */
-export function* findPassThroughProblems({ listen, passThrough }: Sections): Generator<SettingProblem> {
-  if (passThrough !== undefined && listen.clientAddressFrom === 'proxy-protocol') {
-    const message = 'has no PROXY protocol; expected another listen.clientAddressFrom'
-    yield { path: ['passThrough', 'port'], message }
-  }
+/** Yields the routes that overlap each other. */
+export function* findPassThroughProblems({ passThrough }: Sections): Generator<SettingProblem> {
   const prefixes = passThrough?.routes.map(({ prefix }) => prefix) ?? []
   for (const [index, prefix] of prefixes.entries()) {
     const other = prefixes.slice(0, index).find((one) => overlaps(one, prefix))
@@ -64,16 +60,12 @@ function overlaps(one: string, other: string): boolean {
   return first.startsWith(second) || second.startsWith(first)
 }
 
-/** Yields the settings about addresses and certificates of clients that have no effect, or exclude each other. */
+/** Yields the settings about certificates of clients that have no effect, or exclude each other. */
 export function* findClientStatementProblems({
-  listen: { trustedProxies, clientAddressFrom, clientCertificateFrom, tls },
+  listen: { trustedProxies, clientCertificateFrom, tls },
   identity: { clientCertificates },
 }: Sections): Generator<SettingProblem> {
   const requestsCertificates = tls !== undefined && tls.clientAuth !== 'none'
-  if (clientAddressFrom !== undefined && trustedProxies.length === 0) {
-    const message = 'expected listen.trustedProxies: what other peers state about addresses is never used'
-    yield { path: ['listen', 'clientAddressFrom'], message }
-  }
   if (clientCertificateFrom === undefined) {
     if (clientCertificates === undefined || requestsCertificates) return
     const message =
@@ -85,12 +77,6 @@ export function* findClientStatementProblems({
   const path = ['listen', 'clientCertificateFrom']
   if (trustedProxies.length === 0) {
     const message = 'expected listen.trustedProxies: what other peers state about certificates is never used'
-    yield { path, message }
-  }
-  if (clientAddressFrom === 'proxy-protocol') {
-    const message =
-      'unexpected with listen.clientAddressFrom: proxy-protocol, whose proxies may pass on the headers of their ' +
-      'clients; expected x-forwarded-for or forwarded there'
     yield { path, message }
   }
   if (requestsCertificates) {

@@ -7,7 +7,7 @@ import {
   lancedbDatabaseHeader,
   requestIdHeader,
 } from '../catalog-api/index.ts'
-import { type ConnectionAddresses, hasHeader } from '../lib/index.ts'
+import { hasHeader } from '../lib/index.ts'
 import type { RequestSpans } from '../observability/index.ts'
 import { DeniedError } from './authorization/decisions.ts'
 import type { ServedDocument } from './documents.ts'
@@ -74,7 +74,7 @@ export class Trace {
   spans: RequestSpans | undefined = undefined
   /** Milliseconds spent in each of `stages`; NaN for stages that were not entered. */
   readonly stageMs = noStageMs.slice()
-  readonly #addresses: ConnectionAddresses
+  readonly #peer: string
   #stageIndex = 0
   #stageStartedAt: number
 
@@ -82,7 +82,7 @@ export class Trace {
     const { method, headers } = request.head
     this.requestId = acceptRequestId(request.singleHeader(requestIdHeader))
     this.method = method
-    this.#addresses = request.addresses
+    this.#peer = request.peer
     const namesDatabase = hasHeader(headers, lancedbDatabaseHeader)
     this.isLancedb = isLancedbClient(request.singleHeader(clientDialectHeader), namesDatabase)
     this.startedAt = request.receivedAt
@@ -91,13 +91,12 @@ export class Trace {
 
   /** Address of the client: until the head has been received, that of the connection. */
   get client(): string {
-    return this.progress.head?.client ?? this.#addresses.client
+    return this.progress.head?.client ?? this.#peer
   }
 
   /** Address of the peer of the connection, unless it is the client. */
   get peer(): string | undefined {
-    const { peer } = this.#addresses
-    return peer === this.client ? undefined : peer
+    return this.#peer === this.client ? undefined : this.#peer
   }
 
   /** Revision of the policies that decided; undefined before any did. */

@@ -1,17 +1,12 @@
 import type { IncomingRequest } from '../http1/index.ts'
-import {
-  createAddressMatcher,
-  listHeader,
-  parseForwardedForNodes,
-  parseForwardedNodes,
-  unknownAddress,
-} from '../lib/index.ts'
+import { createAddressMatcher, listHeader, toCanonicalAddress, unknownAddress } from '../lib/index.ts'
 import { type CatalogError, refusal } from '../catalog-api/index.ts'
 import type { ListenSettings } from '../config/index.ts'
 import { X509Certificate } from 'node:crypto'
+import { isIPv4, isIPv6 } from 'node:net'
 import { LRUCache } from 'lru-cache'
 
-type ProxiedRequest = Pick<IncomingRequest, 'addresses' | 'head'>
+type ProxiedRequest = Pick<IncomingRequest, 'peer' | 'head'>
 
 /**
  * Creates the reader of one header (lower-case name) that only proxies set: it returns undefined without the header, and
@@ -20,12 +15,11 @@ type ProxiedRequest = Pick<IncomingRequest, 'addresses' | 'head'>
  * although it is no list.
  */
 function createProxyHeaderReader(
-  trustedProxies: ListenSettings['trustedProxies'],
+  isTrusted: (address: string) => boolean,
   header: string,
   isList = false,
 ): (request: ProxiedRequest, connectionTokens: readonly string[]) => string | undefined {
-  const isTrusted = createAddressMatcher(trustedProxies)
-  return ({ addresses: { peer }, head }, connectionTokens) => {
+  return ({ peer, head }, connectionTokens) => {
     if (!isTrusted(peer)) return undefined
     const values = listHeader(head.headers, header)
     if (values.length === 0) return undefined
@@ -42,40 +36,62 @@ function createProxyHeaderReader(
  * Returns the address of the client of a request; `connectionTokens` are the names that its `Connection` header lists.
  * Throws InvalidInput (400) if a trusted proxy states it in a form that two readers could understand differently.
  */
-export type ReadClientAddress = (request: IncomingRequest, connectionTokens: readonly string[]) => string
+export type ReadClientAddress = (request: ProxiedRequest, connectionTokens: readonly string[]) => string
 
 /** Proxies in a row. A longer list is refused before it is parsed. */
 const maxProxies = 32
 
-const readConnection: ReadClientAddress = ({ addresses }) => addresses.client
-
 /**
- * Creates the reader for these settings. The client is the last address in the chosen header that is not a trusted proxy;
+ * Creates the reader for these settings. The client is the last address in X-Forwarded-For that is not a trusted proxy;
  * everything before it may be invented. If all are trusted, it is the first; without the header, the proxy itself.
  */
 export function createClientAddressReader({
   trustedProxies,
-  clientAddressFrom: header = 'x-forwarded-for',
-}: Pick<ListenSettings, 'trustedProxies' | 'clientAddressFrom'>): ReadClientAddress {
-  if (trustedProxies.length === 0 || header === 'proxy-protocol') return readConnection
+}: Pick<ListenSettings, 'trustedProxies'>): ReadClientAddress {
+  if (trustedProxies.length === 0) return ({ peer }) => peer
   const isTrusted = createAddressMatcher(trustedProxies)
-  const readHeader = createProxyHeaderReader(trustedProxies, header, true)
-  const parse = header === 'forwarded' ? parseForwardedNodes : parseForwardedForNodes
+  const readHeader = createProxyHeaderReader(isTrusted, 'x-forwarded-for', true)
   return (request, connectionTokens) => {
     const value = readHeader(request, connectionTokens)
-    if (value === undefined) return request.addresses.peer
+    if (value === undefined) return request.peer
     if (value.split(',', maxProxies + 1).length > maxProxies)
-      throw invalidHeader(header, `more than ${maxProxies} addresses`)
-    const nodes = parse(value)
-    if (nodes === undefined) throw invalidHeader(header, 'a malformed list of addresses')
-    if (nodes.length === 0) return request.addresses.peer
-    const client = nodes.findLastIndex((address) => address === undefined || !isTrusted(address))
-    return nodes[Math.max(client, 0)] ?? unknownAddress
+      throw invalidList(`more than ${maxProxies} addresses`)
+    const nodes = parseForwardedFor(value)
+    if (nodes === undefined) throw invalidList('a malformed list of addresses')
+    const client = nodes.findLast((address) => !isTrusted(address))
+    return client ?? nodes[0] ?? request.peer
   }
 }
 
-function invalidHeader(header: string, problem: string): CatalogError {
-  return refusal('invalid_client_address', `the header "${header}" has ${problem}`)
+function invalidList(problem: string): CatalogError {
+  return refusal('invalid_client_address', `the header "x-forwarded-for" has ${problem}`)
+}
+
+const emptyElement = /^[ \t]*$/
+const elementGrammar = /^[ \t]*([^ \t]+)[ \t]*$/
+/** As in RFC 7239, section 6. */
+const nodeGrammar = /^(?:([\d.]+)|\[([\da-fA-F:.]+)\]|(unknown|_[\w.-]+))(?::(?:\d{1,5}|_[\w.-]+))?$/i
+
+/**
+ * Parses `X-Forwarded-For`: addresses separated by commas, each with or without a port, IPv6 with or without brackets. Empty
+ * elements are ignored (RFC 9110, section 5.6.1), and a node that is concealed is `unknownAddress`. Undefined if malformed.
+ */
+export function parseForwardedFor(value: string): readonly string[] | undefined {
+  const nodes: string[] = []
+  for (const element of value.split(',')) {
+    if (emptyElement.test(element)) continue
+    const node = parseNode(elementGrammar.exec(element)?.[1] ?? '')
+    if (node === undefined) return undefined
+    nodes.push(node)
+  }
+  return nodes
+}
+
+function parseNode(text: string): string | undefined {
+  const [, version4, version6, hidden] = nodeGrammar.exec(text) ?? []
+  if (hidden !== undefined) return unknownAddress
+  if (version4 !== undefined) return isIPv4(version4) ? version4 : undefined
+  return version6 === undefined || isIPv6(version6) ? toCanonicalAddress(version6 ?? text) : undefined
 }
 
 /**
@@ -97,7 +113,7 @@ export function createForwardedCertificateReader({
   clientCertificateFrom: header,
 }: Pick<ListenSettings, 'trustedProxies' | 'clientCertificateFrom'>): ReadForwardedCertificate {
   if (header === undefined) return () => undefined
-  const readHeader = createProxyHeaderReader(trustedProxies, header)
+  const readHeader = createProxyHeaderReader(createAddressMatcher(trustedProxies), header)
   const parse = header === 'client-cert' ? parseClientCert : parseForwardedClientCert
   const cache = new LRUCache<string, X509Certificate>({ max: maxCachedCertificates })
   return (request, connectionTokens) => {

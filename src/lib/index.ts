@@ -32,7 +32,6 @@ export {
 } from './fs/read-files.ts'
 export { makeFolder, replaceFile, syncFolder, writeAll, writeAtomically } from './fs/write-files.ts'
 export { createEntityTag, decodeContent, listsEntityTag, readBounded } from './http/bodies.ts'
-export { parseForwardedForNodes, parseForwardedNodes } from './http/forwarded-nodes.ts'
 export {
   fieldNameGrammar,
   findHeader,
@@ -75,11 +74,10 @@ export {
 } from './json/json-values.ts'
 export {
   closeGracefully,
-  type ConnectionAddresses,
   createAddressMatcher,
   getAddressKey,
   isInAddressRange,
-  readConnectionAddresses,
+  readPeerAddress,
   toCanonicalAddress,
   unknownAddress,
   validateAddressRange,

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { type ConnectionAddresses, ownedBy } from '../lib/index.ts'
+import { ownedBy } from '../lib/index.ts'
 import {
   type ConnectionFailure,
   type ConnectionHandler,
@@ -11,7 +11,6 @@ import {
 export type ConnectionErrorReason =
   | ConnectionFailure
   | 'certificate'
-  | 'proxy_protocol'
   | 'tls_handshake'
   | 'too_many_connections'
   | 'too_many_connections_of_client'
@@ -21,7 +20,7 @@ export interface ListenerHandler extends Pick<ConnectionHandler, 'onRequest' | '
   /** A connection was closed, or could not be accepted; `cause` is for logs. */
   readonly onConnectionError: (
     reason: ConnectionErrorReason,
-    addresses: ConnectionAddresses | undefined,
+    peer: string | undefined,
     cause?: string,
   ) => void
 }
@@ -46,9 +45,9 @@ export class ConnectionSet {
   }
 
   /** Serves a connection from its first byte on. */
-  add(socket: Socket, addresses: ConnectionAddresses, hasCertificate: boolean): void {
+  add(socket: Socket, peer: string, hasCertificate: boolean): void {
     if (socket.destroyed) return
-    const connection = new ServerConnection(socket, addresses, this.#handler)
+    const connection = new ServerConnection(socket, peer, this.#handler)
     this.#connections.set(connection, hasCertificate)
     connection.socket.once('close', () => this.#connections.delete(connection))
     const { headersTimeoutMs } = this.#handler.timeouts

@@ -5,32 +5,16 @@ import {
   type Server as TlsServer,
   type TLSSocket,
 } from 'node:tls'
-import {
-  type ConnectionAddresses,
-  getAddressKey,
-  hasClientCertificate,
-  listenOn,
-  ownedBy,
-  readConnectionAddresses,
-  unknownAddress,
-} from '../lib/index.ts'
+import { getAddressKey, hasClientCertificate, listenOn, ownedBy, readPeerAddress } from '../lib/index.ts'
 import { ConnectionSet, type ConnectionSetOptions, type ListenerHandler } from './connection-set.ts'
-import { RequestError } from '../http1/index.ts'
-import { readProxyHeader } from './proxy-header.ts'
 
 export interface ListenerOptions extends ConnectionSetOptions {
   readonly maxConnections: number
   readonly maxConnectionsPerAddress: number | undefined
   /** Undefined for plain HTTP. */
   readonly tls: ListenerTls | undefined
-  readonly proxies: TrustedProxies
-}
-
-/** Proxies in front that state the addresses of clients. */
-interface TrustedProxies {
-  readonly isTrusted: (address: string) => boolean
-  /** Whether each of their connections begins with a header of PROXY protocol; other peers are refused then. */
-  readonly usesProxyProtocol: boolean
+  /** Whether a peer is a proxy, whose connections are those of many clients. */
+  readonly isTrustedProxy: (peer: string) => boolean
 }
 
 interface ListenerTls {
@@ -41,7 +25,7 @@ interface ListenerTls {
 export type Listener = ReturnType<typeof createListener>
 
 interface AcceptedConnection {
-  readonly addresses: ConnectionAddresses
+  readonly peer: string
   /** In force when TCP was accepted: a certificate is verified by it. */
   readonly context: SecureContextOptions | undefined
 }
@@ -54,12 +38,12 @@ const backlog = 4_096
  * are not a request get the error response of the handler.
  */
 export function createListener(options: ListenerOptions, handler: ListenerHandler) {
-  const { timeouts, maxConnections, maxConnectionsPerAddress, tls, proxies } = options
+  const { timeouts, maxConnections, maxConnectionsPerAddress, tls, isTrustedProxy } = options
   /** TCP connections with and without TLS. */
   const sockets = new Set<Socket>()
   const connections = new ConnectionSet(options, handler)
   const connectionsByAddress = new Map<string, number>()
-  /** Without a header of PROXY protocol or a TLS session yet, by both ends. */
+  /** Without a TLS session yet, by both ends. */
   const handshakes = new Map<string, Socket>()
   let currentContext = tls?.context
   /** By both ends: a TLS socket does not show the one of TCP beneath it. */
@@ -85,10 +69,10 @@ export function createListener(options: ListenerOptions, handler: ListenerHandle
       runFor(socket, () => serveSecure(socket, clientCertificate)),
     )
     secure.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
-      const addresses = acceptedByEnds.get(formatEnds(socket))?.addresses
+      const peer = acceptedByEnds.get(formatEnds(socket))?.peer
       socket.destroy()
       if (!isDisconnect(error))
-        runFor(socket, () => handler.onConnectionError('tls_handshake', addresses, error.code))
+        runFor(socket, () => handler.onConnectionError('tls_handshake', peer, error.code))
     })
     return secure
   }
@@ -115,10 +99,10 @@ export function createListener(options: ListenerOptions, handler: ListenerHandle
     if (hasCertificate && (isStale || isInvalid)) {
       const cause = isStale ? 'verified by previous authorities' : String(socket.authorizationError)
       socket.destroy()
-      handler.onConnectionError('certificate', accepted.addresses, cause)
+      handler.onConnectionError('certificate', accepted.peer, cause)
       return
     }
-    connections.add(socket, accepted.addresses, hasCertificate)
+    connections.add(socket, accepted.peer, hasCertificate)
   }
 
   /** Frees a place for a new client, preferably one in a handshake. Returns whether it closed a connection. */
@@ -134,76 +118,39 @@ export function createListener(options: ListenerOptions, handler: ListenerHandle
   }
 
   function acceptOrClose(socket: Socket): void {
-    const addresses = readConnectionAddresses(socket)
-    const isProxy = proxies.isTrusted(addresses.peer)
-    const { usesProxyProtocol } = proxies
-    if (usesProxyProtocol && !isProxy) {
-      socket.destroy()
-      handler.onConnectionError('proxy_protocol', addresses, 'the peer is not a trusted proxy')
-      return
-    }
+    const peer = readPeerAddress(socket)
+    const isProxy = isTrustedProxy(peer)
+    const key = getAddressKey(peer)
     // Before a connection is closed for this one: an address at its limit must not shut others out.
-    if (!isProxy && isAtLimit(addresses)) {
-      closeAtLimit(socket, addresses)
+    if (!isProxy && (connectionsByAddress.get(key) ?? 0) >= (maxConnectionsPerAddress ?? Infinity)) {
+      socket.destroy()
+      handler.onConnectionError('too_many_connections_of_client', peer)
       return
     }
     if (sockets.size >= maxConnections && !closeOldestIdle()) {
       socket.destroy()
-      handler.onConnectionError('too_many_connections', addresses)
+      handler.onConnectionError('too_many_connections', peer)
       return
     }
     const ends = formatEnds(socket)
     sockets.add(socket)
     options.scheduler.onConnection()
-    if (tls !== undefined || usesProxyProtocol) handshakes.set(ends, socket)
+    if (!isProxy) countConnection(socket, key)
     socket.once('close', () => {
       sockets.delete(socket)
       acceptedByEnds.delete(ends)
       handshakes.delete(ends)
     })
-    if (!usesProxyProtocol) {
-      serve(socket, addresses, !isProxy)
+    if (tlsServer === undefined) {
+      connections.add(socket, peer, false)
       return
     }
-    readProxyHeader(socket, timeouts.headersTimeoutMs, {
-      onHeader({ client = addresses.peer }) {
-        const stated = { peer: addresses.peer, client }
-        const isCounted = client !== addresses.peer && client !== unknownAddress
-        if (isCounted && isAtLimit(stated)) closeAtLimit(socket, stated)
-        else serve(socket, stated, isCounted)
-      },
-      onError(error) {
-        socket.destroy()
-        const reason = error instanceof RequestError ? 'proxy_protocol' : 'internal_error'
-        handler.onConnectionError(reason, addresses, error.message)
-      },
-    })
+    handshakes.set(ends, socket)
+    acceptedByEnds.set(ends, { peer, context: currentContext })
+    tlsServer.emit('connection', socket)
   }
 
-  function isAtLimit({ client }: ConnectionAddresses): boolean {
-    return (connectionsByAddress.get(getAddressKey(client)) ?? 0) >= (maxConnectionsPerAddress ?? Infinity)
-  }
-
-  function closeAtLimit(socket: Socket, addresses: ConnectionAddresses): void {
-    socket.destroy()
-    handler.onConnectionError('too_many_connections_of_client', addresses)
-  }
-
-  /** `isCounted`: not for a proxy, whose connections are those of many clients. */
-  function serve(socket: Socket, addresses: ConnectionAddresses, isCounted: boolean): void {
-    const ends = formatEnds(socket)
-    if (isCounted) countConnection(socket, addresses)
-    acceptedByEnds.set(ends, { addresses, context: currentContext })
-    if (tlsServer !== undefined) {
-      tlsServer.emit('connection', socket)
-      return
-    }
-    handshakes.delete(ends)
-    connections.add(socket, addresses, false)
-  }
-
-  function countConnection(socket: Socket, { client }: ConnectionAddresses): void {
-    const key = getAddressKey(client)
+  function countConnection(socket: Socket, key: string): void {
     connectionsByAddress.set(key, (connectionsByAddress.get(key) ?? 0) + 1)
     socket.once('close', () => {
       const left = (connectionsByAddress.get(key) ?? 1) - 1

@@ -11,7 +11,7 @@ import {
   RequestError,
   type RequestHead,
 } from '../http1/index.ts'
-import { type ConnectionAddresses, ownedBy, readConnectionAddresses } from '../lib/index.ts'
+import { ownedBy, readPeerAddress } from '../lib/index.ts'
 import { NodeResponse } from './node-response.ts'
 
 /** Options and callbacks of the requests of a server. */
@@ -45,15 +45,15 @@ export class NodeRequests {
     let connection = this.#connections.get(socket)
     if (connection === undefined) this.#connections.set(socket, (connection = createPipeline(socket)))
     const requests = connection
-    const addresses = readConnectionAddresses(socket)
+    const peer = readPeerAddress(socket)
     const fail = (error: Error): void => {
       socket.destroy()
-      this.#handler.onConnectionError('internal_error', addresses, error.stack)
+      this.#handler.onConnectionError('internal_error', peer, error.stack)
     }
     const start = (): void => {
-      const head = this.#readHead(raw, addresses)
+      const head = this.#readHead(raw, peer)
       if (head === undefined) return
-      this.#start(createRequest(raw, head, addresses, fail), rawResponse, requests, onRequest)
+      this.#start(createRequest(raw, head, peer, fail), rawResponse, requests, onRequest)
     }
     void requests.add(rawResponse, ownedBy({ fail }, start))
   }
@@ -81,12 +81,12 @@ export class NodeRequests {
   }
 
   /** Returns undefined for a request that is refused. */
-  #readHead(raw: IncomingMessage, addresses: ConnectionAddresses): RequestHead | undefined {
+  #readHead(raw: IncomingMessage, peer: string): RequestHead | undefined {
     try {
       return readNodeHead(raw)
     } catch (error) {
       if (!(error instanceof RequestError)) throw error
-      this.#handler.onConnectionError(error.reason, addresses, error.message)
+      this.#handler.onConnectionError(error.reason, peer, error.message)
       const response = this.#handler.errorResponse(error)
       if (response === undefined) raw.socket.destroy()
       else closeWithError(raw.socket, response)
@@ -112,12 +112,12 @@ export function readNodeHead({
 export function requestWithoutBody(
   head: RequestHead,
   socket: Socket,
-  addresses: ConnectionAddresses,
+  peer: string,
   fail: RequestConnection['fail'],
 ): IncomingRequest {
   return new IncomingRequest(head, performance.now(), {
     socket,
-    addresses,
+    peer,
     applyFlowControl: () => undefined,
     destroy: () => socket.destroy(),
     fail,
@@ -129,12 +129,12 @@ export function limitSending(
   response: ServerResponse,
   request: IncomingRequest,
   sendTimeoutMs: number,
-  onConnectionError: (reason: 'send_timeout', addresses: ConnectionAddresses) => void,
+  onConnectionError: (reason: 'send_timeout', peer: string) => void,
   abort: () => void,
 ): void {
   const onTimeout = (): void => {
     if (request.socket.writableLength === 0) return
-    onConnectionError('send_timeout', request.addresses)
+    onConnectionError('send_timeout', request.peer)
     abort()
   }
   response.setTimeout(sendTimeoutMs, ownedBy(request, onTimeout))
@@ -144,14 +144,14 @@ export function limitSending(
 function createRequest(
   message: IncomingMessage,
   head: RequestHead,
-  addresses: ConnectionAddresses,
+  peer: string,
   fail: RequestConnection['fail'],
 ): IncomingRequest {
   const { socket } = message
   let isReading = false
   const connection: RequestConnection = {
     socket,
-    addresses,
+    peer,
     fail,
     destroy: () => socket.destroy(),
     applyFlowControl() {

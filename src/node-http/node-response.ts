@@ -137,8 +137,8 @@ export class NodeResponse extends BaseResponse {
   #closeAfterUpload(close: () => void): void {
     const { request } = this
     const { lingerSlots } = this.#connection
-    const { client } = request.addresses
-    if (!this.lingers || !lingerSlots.acquire(client)) {
+    const { peer } = request
+    if (!this.lingers || !lingerSlots.acquire(peer)) {
       close()
       return
     }
@@ -149,7 +149,7 @@ export class NodeResponse extends BaseResponse {
     const timer = setInterval(check, uploadCheckIntervalMs).unref()
     const end = (): void => {
       clearInterval(timer)
-      lingerSlots.release(client)
+      lingerSlots.release(peer)
       close()
     }
     request.consume({

@@ -8,6 +8,8 @@ export const removedSettings: Readonly<Record<string, string>> = {
   'listen.http2':
     'the port speaks HTTP/1.1, which every client falls back to; remove the setting, or let a proxy in front speak HTTP/2',
   'listen.h2c': 'the port speaks HTTP/1.1; let the mesh or load balancer in front send that',
+  'listen.clientAddressFrom':
+    'the client is the one that listen.trustedProxies state by X-Forwarded-For; let a proxy that speaks PROXY protocol send that',
   'listen.parser': 'the gateway has one parser of HTTP/1.1, its own; remove the setting',
   workers:
     'a gateway is one process: run one instance for each core, as examples/systemd does, or more replicas',

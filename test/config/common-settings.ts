@@ -9,7 +9,6 @@ export const commonSettings: ReadonlySet<string> = new Set([
   'listen.tls.clientAuth',
   'listen.tls.clientCaFile',
   'listen.trustedProxies',
-  'listen.clientAddressFrom',
   'admin',
   'admin.host',
   'admin.port',

@@ -39,11 +39,6 @@ it.for([[{}], ['everyone'], [{ groups: [] }], [undefined]])('allow: %j is refuse
   await expect(read([{ ...route, allow }])).rejects.toThrow(/passThrough\.routes\.0\.allow/)
 })
 
-it('a port whose clients are unknown is refused', async () => {
-  const listen = { trustedProxies: ['10.0.0.0/8'], clientAddressFrom: 'proxy-protocol' }
-  await expect(read([route], { listen })).rejects.toThrow('passThrough.port: has no PROXY protocol')
-})
-
 it('a route that leads to the gateway itself is refused', async () => {
   await expect(read([{ ...route, upstream: 'http://127.0.0.1:2335/ui' }])).rejects.toThrow(
     'passThrough.routes.0.upstream: is the address of this gateway (passThrough)',

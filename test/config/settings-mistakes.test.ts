@@ -147,7 +147,6 @@ it.each<[mistake: readonly string[], error: string]>([
     ["listen: { trustedProxies: ['::ffff:10.0.0.0/104'] }"],
     'expected an IPv4 range in place of an IPv4-mapped one',
   ],
-  [['listen: { clientAddressFrom: forwarded }'], 'listen.clientAddressFrom: expected listen.trustedProxies'],
   [
     ['listen: { clientCertificateFrom: client-cert }', mesh],
     'g.yaml:1:11: listen.clientCertificateFrom: expected listen.trustedProxies',
@@ -159,13 +158,6 @@ it.each<[mistake: readonly string[], error: string]>([
   [
     ['listen: { clientCertificateFrom: client-cert, trustedProxies: [10.0.0.1] }'],
     'listen.clientCertificateFrom: expected identity.clientCertificates',
-  ],
-  [
-    [
-      'listen: { clientCertificateFrom: client-cert, trustedProxies: [10.0.0.1], clientAddressFrom: proxy-protocol }',
-      mesh,
-    ],
-    'listen.clientCertificateFrom: unexpected with listen.clientAddressFrom: proxy-protocol',
   ],
   ...['optional', 'required'].map((clientAuth): [string[], string] => [
     [
@@ -196,7 +188,7 @@ it.each([
   [['upstream: { url: http://catalog:2333 }']],
   [['upstream: { url: https://a, credential: { header: x-api-key, value: s3cret } }']],
   [['upstream: { url: https://a, credential: { value: "Basic YTpi" } }']],
-  [["listen: { trustedProxies: [10.0.0.1, 'fd00::1', 192.0.2.0/24], clientAddressFrom: proxy-protocol }"]],
+  [["listen: { trustedProxies: [10.0.0.1, 'fd00::1', 192.0.2.0/24] }"]],
   [['listen: { trustedProxies: [10.0.0.1], clientCertificateFrom: x-forwarded-client-cert }', mesh]],
   [
     [

@@ -21,25 +21,16 @@ export const proxyAddress = '127.0.0.1'
 interface HaproxySetup {
   readonly port: number
   readonly gatewayPort: number
-  readonly mode?: 'http' | 'tcp'
-  /** Of `bind` and of `server`. */
+  /** Of `bind`. */
   readonly bind?: string
-  readonly server?: string
   /** Lines of the frontend. */
   readonly lines?: readonly string[]
 }
 
-export function haproxy({
-  port,
-  gatewayPort,
-  mode = 'http',
-  bind = '',
-  server = '',
-  lines = [],
-}: HaproxySetup) {
+export function haproxy({ port, gatewayPort, bind = '', lines = [] }: HaproxySetup) {
   return `
 defaults
-  mode ${mode}
+  mode http
   timeout connect 5s
   timeout client 30s
   timeout server 30s
@@ -48,7 +39,7 @@ frontend clients
 ${lines.map((line) => `  ${line}\n`).join('')}
   default_backend gateway
 backend gateway
-  server gateway ${proxyAddress}:${gatewayPort} ${server}
+  server gateway ${proxyAddress}:${gatewayPort}
 `
 }
 

@@ -131,10 +131,7 @@ function openListener(
     timeouts: { ...timeouts, ...bounds },
     scheduler: limiting.requestQueue,
     tls,
-    proxies: {
-      isTrusted: createAddressMatcher(listen.trustedProxies),
-      usesProxyProtocol: listen.clientAddressFrom === 'proxy-protocol',
-    },
+    isTrustedProxy: createAddressMatcher(listen.trustedProxies),
   }
   return createListener(options, {
     onRequest: handler.onRequest,

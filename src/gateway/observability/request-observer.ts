@@ -1,7 +1,6 @@
 import type { Attributes } from '@opentelemetry/api'
 import type { IncomingRequest } from '../../http1/index.ts'
 import type { CatalogError } from '../../catalog-api/index.ts'
-import type { ConnectionAddresses } from '../../lib/index.ts'
 import type { ConnectionErrorReason } from '../../listener/index.ts'
 import { createThrottledLog, type Logger, type Metrics, type Traces } from '../../observability/index.ts'
 import { qualifiedRuleName } from '../../policy/index.ts'
@@ -69,14 +68,9 @@ export function createRequestObserver(
       refusals.record(trace, error)
     },
     /** Called for bytes that are not a request, and for a connection that was closed without a response. */
-    connectionRejected: (
-      reason: ConnectionErrorReason,
-      addresses?: ConnectionAddresses,
-      cause?: string,
-    ): void => {
+    connectionRejected: (reason: ConnectionErrorReason, client?: string, cause?: string): void => {
       metrics.refusals_total.labels('receive', reason).inc()
-      const { client, peer } = addresses ?? {}
-      const members = { stage: 'receive', reason, client, peer: peer === client ? undefined : peer, cause }
+      const members = { stage: 'receive', reason, client, cause }
       logThrottled(reason === 'internal_error' ? 'error' : 'info', reason, members, 'connection refused')
     },
     /** Called if active requests are aborted by a shutdown. */

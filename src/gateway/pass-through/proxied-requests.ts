@@ -4,7 +4,7 @@ import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { CatalogError, refusal, requestIdHeader } from '../../catalog-api/index.ts'
 import { RequestError } from '../../http1/index.ts'
-import { ownedBy, readConnectionAddresses } from '../../lib/index.ts'
+import { ownedBy, readPeerAddress } from '../../lib/index.ts'
 import { ByteCount, limitSending, readNodeHead, requestWithoutBody } from '../../node-http/index.ts'
 import { clientBounds } from '../bounds.ts'
 import { ClientDisconnected } from '../downstream.ts'
@@ -35,10 +35,10 @@ export function createProxiedRequests(
   function start(raw: IncomingMessage, reply: FastifyReply) {
     const { socket } = raw
     const { raw: response } = reply
-    const addresses = readConnectionAddresses(socket)
-    const request = requestWithoutBody(readNodeHead(raw), socket, addresses, (error) => {
+    const peer = readPeerAddress(socket)
+    const request = requestWithoutBody(readNodeHead(raw), socket, peer, (error) => {
       socket.destroy()
-      observer.connectionRejected('internal_error', addresses, error.stack)
+      observer.connectionRejected('internal_error', peer, error.stack)
     })
     const proxied: ProxiedRequest = { trace: new Trace(request), end: new AbortController() }
     const { trace, end } = proxied
@@ -85,8 +85,7 @@ export function createProxiedRequests(
       const error = toPassThroughError(cause)
       const requestId = trace?.requestId ?? randomUUID()
       if (trace !== undefined) observer.requestRefused(trace, error)
-      else
-        observer.connectionRejected('malformed_request', readConnectionAddresses(raw.socket), error.message)
+      else observer.connectionRejected('malformed_request', readPeerAddress(raw.socket), error.message)
       // The rest of an upload is not read.
       if (!raw.complete) void reply.header('connection', 'close')
       void reply

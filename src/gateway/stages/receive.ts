@@ -135,7 +135,7 @@ export function receive(
   const head: ReceivedHead = {
     requestId,
     client,
-    peer: request.addresses.peer === client ? undefined : request.addresses.peer,
+    peer: request.peer === client ? undefined : request.peer,
     method,
     target: toOriginForm(target, host, scheme),
     host,

@@ -1,4 +1,3 @@
-import type { ConnectionAddresses } from '../../lib/index.ts'
 import { type ErrorResponse, RequestError, type RequestErrorReason } from './request-error.ts'
 import type { IncomingRequest } from './incoming-request.ts'
 import type { LingeringClose, LingerSlots } from './lingering-close.ts'
@@ -33,11 +32,7 @@ export interface ConnectionHandler {
   readonly isDraining: boolean
   readonly onRequest: (request: IncomingRequest, response: OutgoingResponse) => void
   /** The connection is closed; `cause` is for logs. */
-  readonly onConnectionError: (
-    reason: ConnectionFailure,
-    addresses: ConnectionAddresses,
-    cause?: string,
-  ) => void
+  readonly onConnectionError: (reason: ConnectionFailure, peer: string, cause?: string) => void
   /** The response to bytes that are not a request. The connection is closed without a response if undefined. */
   readonly errorResponse: (error: RequestError) => ErrorResponse | undefined
 }

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import type { ConnectionAddresses, TaskOwner } from '../../lib/index.ts'
+import type { TaskOwner } from '../../lib/index.ts'
 import type { WriteCallback } from '../codec/message-writer.ts'
 import { findSingleHeader } from '../codec/header-fields.ts'
 import type { RequestHead } from './request-head.ts'
@@ -20,7 +20,8 @@ export interface RequestBodyHandler {
 
 export interface RequestConnection extends TaskOwner {
   readonly socket: Socket
-  readonly addresses: ConnectionAddresses
+  /** Address of the other end: a proxy, or the client itself. */
+  readonly peer: string
   /** Reads the body if a handler wants it, and stops otherwise. */
   applyFlowControl(): void
   /** Aborts the request and its response: closes the connection. */
@@ -41,7 +42,7 @@ const discard: RequestBodyHandler = {
 export class IncomingRequest implements TaskOwner {
   readonly head: RequestHead
   readonly socket: Socket
-  readonly addresses: ConnectionAddresses
+  readonly peer: string
   /** When the head was received, on the clock of performance.now(). */
   readonly receivedAt: number
   readonly #connection: RequestConnection
@@ -54,7 +55,7 @@ export class IncomingRequest implements TaskOwner {
   constructor(head: RequestHead, receivedAt: number, connection: RequestConnection) {
     this.head = head
     this.socket = connection.socket
-    this.addresses = connection.addresses
+    this.peer = connection.peer
     this.receivedAt = receivedAt
     this.#connection = connection
     this.#state = head.body === 0 || head.body === 'unknown' ? 'complete' : 'receiving'

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { closeGracefully, type ConnectionAddresses, ownedBy } from '../../lib/index.ts'
+import { closeGracefully, ownedBy } from '../../lib/index.ts'
 import { ConnectionInput } from './connection-input.ts'
 import {
   findExpiry,
@@ -25,7 +25,7 @@ const maxDiscardedBytes = 256 * 1024
 /** A downstream connection. Serves one request at a time; pipelined bytes stay unread until the response is complete. */
 export class ServerConnection implements RequestConnection, ResponseConnection, RequestParserHandler {
   readonly socket: Socket
-  readonly addresses: ConnectionAddresses
+  readonly peer: string
   readonly keepAliveSeconds: number
   #state: ConnectionState
   readonly #handler: ConnectionHandler
@@ -41,11 +41,11 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
   /** When the next response is the last one, on the clock of performance.now(). */
   readonly #expiresAt: number
 
-  constructor(accepted: Socket, addresses: ConnectionAddresses, handler: ConnectionHandler) {
+  constructor(accepted: Socket, peer: string, handler: ConnectionHandler) {
     const { keepAliveTimeoutMs, maxConnectionAgeMs, sendTimeoutMs } = handler.timeouts
     this.#input = new ConnectionInput(accepted, this)
     this.socket = this.#input.socket
-    this.addresses = addresses
+    this.peer = peer
     this.keepAliveSeconds = Math.floor(keepAliveTimeoutMs / 1000)
     this.#state = { kind: 'opened', since: this.#receivedAt }
     this.#handler = handler
@@ -104,7 +104,7 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
   /** `close` follows, which aborts the request and its response. */
   fail(error: Error): void {
     this.socket.destroy()
-    this.#handler.onConnectionError('internal_error', this.addresses, error.stack)
+    this.#handler.onConnectionError('internal_error', this.peer, error.stack)
   }
 
   /** Returns whether it closed the connection. */
@@ -235,7 +235,7 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
   }
 
   #reject(error: RequestError): void {
-    this.#handler.onConnectionError(error.reason, this.addresses, error.message)
+    this.#handler.onConnectionError(error.reason, this.peer, error.message)
     const state = this.#state
     if (state.kind === 'drainingBody') {
       this.#close()
@@ -264,7 +264,7 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
 
   /** Closes the connection when the client has, or at the limits of a lingering close. */
   #linger(): void {
-    if (this.socket.destroyed || !this.#handler.lingerSlots.acquire(this.addresses.client)) {
+    if (this.socket.destroyed || !this.#handler.lingerSlots.acquire(this.peer)) {
       this.#close()
       return
     }
@@ -284,7 +284,7 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
     this.#state = closing
     this.#input.take()
     if (state.kind === 'queued') this.#handler.scheduler.cancel(this.#startRequest)
-    if (state.kind === 'lingering') this.#handler.lingerSlots.release(this.addresses.client)
+    if (state.kind === 'lingering') this.#handler.lingerSlots.release(this.peer)
     if (state.kind === 'serving' || state.kind === 'drainingBody') state.request.abort()
   }
 
@@ -316,7 +316,7 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
     const { kind } = this.#state
     const isStuck = this.socket.writableLength > 0 || this.#hasEnded
     if ((kind !== 'serving' && kind !== 'finishing') || !isStuck) return
-    this.#handler.onConnectionError('send_timeout', this.addresses)
+    this.#handler.onConnectionError('send_timeout', this.peer)
     this.destroy()
   }
 

@@ -58,7 +58,7 @@ export async function runServer(
       timeouts: { ...longTimeouts, ...timeouts },
       scheduler,
       tls,
-      proxies: { isTrusted: () => false, usesProxyProtocol: false },
+      isTrustedProxy: () => false,
     },
     {
       onRequest,
