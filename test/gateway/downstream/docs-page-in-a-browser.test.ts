@@ -54,8 +54,8 @@ async function authorize(page: Page, scheme: string, credential: string): Promis
   await page.getByRole('button', { name: 'Authorize' }).first().click()
   const dialog = page.locator('.dialog-ux .auth-container').filter({ hasText: scheme })
   await dialog.locator('input').fill(credential)
-  await dialog.getByRole('button', { name: 'Authorize' }).click()
-  await page.getByRole('button', { name: 'Close', exact: true }).first().click()
+  await dialog.getByRole('button', { name: 'Apply credentials' }).click()
+  await dialog.getByRole('button', { name: 'Close', exact: true }).click()
 }
 
 /** Sends the request of ListNamespaces by its form; returns status and body of the response. */
@@ -79,7 +79,7 @@ inBrowser.for([
 ] as const)('%s lists the operations, by its own files alone (base path %s)', async ([path, basePath]) => {
   const { gateway, page, reports, requests } = await openPage(path, basePath)
   expect(await page.locator('.opblock').count()).toBeGreaterThan(70)
-  expect(requests.length).toBeGreaterThan(5)
+  expect(requests.length).toBeGreaterThan(3)
   const document = `${gateway.url}/openapi.json`
   expect(requests.filter((url) => url !== document && !url.startsWith(`${gateway.url}/docs`))).toEqual([])
   expect(reports).toEqual([])
@@ -102,17 +102,3 @@ inBrowser.for(['apiKey', 'bearer'] as const)(
     expect((await listNamespaces(page)).status).toBe('401')
   },
 )
-
-inBrowser('the page says how to get a key, and finds operations by name, path and permission', async () => {
-  const { page } = await openPage('/docs')
-  await page.getByText(/Ask the operators of this gateway for a key/).waitFor()
-  const find = async (text: string, count: string) => {
-    await page.getByRole('searchbox', { name: 'Search operations' }).fill(text)
-    await page.getByRole('status').filter({ hasText: count }).waitFor()
-    return page.locator('.opblock-summary-operation-id').allInnerTexts()
-  }
-  expect(await find('IndexStatsByGet', '1 operation')).toEqual(['DescribeTableIndexStatsByGet'])
-  expect(await find('get /v1/namespace/{id}/list', '1 operation')).toEqual(['ListNamespaces'])
-  expect(await find('VendCredentials credentials', 'operations')).toContain('DescribeTable')
-  expect(await find('nothing has this name', '0 operations')).toEqual([])
-})
