@@ -104,11 +104,7 @@ export {
   readPolicies,
   type ShadowDifference,
 } from './source/load-policies.ts'
-export {
-  listIgnoredFiles,
-  listPolicyFiles,
-  namePolicyFolders,
-} from './source/policy-folder.ts'
+export { listIgnoredFiles, listPolicyFiles, namePolicyFolders } from './source/policy-folder.ts'
 export {
   combineSources,
   type PolicySource,

@@ -1,4 +1,4 @@
-import { isMap, isScalar, isSeq, type Pair, type ParsedNode, type Scalar, type YAMLMap } from 'yaml'
+import { isMap, isScalar, isSeq, type ParsedNode, type Scalar } from 'yaml'
 import type { z } from 'zod'
 import {
   explainRemovedField,
@@ -8,8 +8,7 @@ import {
   toSchemaNode,
 } from '../../settings/index.ts'
 import { getMembers, suggestSimilar } from '../../lib/index.ts'
-import { describeOtherVariables, fillText, findInTemplate, type PolicyInstance } from './for-each.ts'
-import { descriptionAnnotation, resourceApiVersion } from './policy-document.ts'
+import { describeOtherVariables, fillText, type PolicyInstance } from './for-each.ts'
 import type { Locate, Position, ReportProblem } from './read-yaml.ts'
 
 export type Path = readonly (string | number)[]
@@ -27,7 +26,11 @@ interface Checked<Value> {
   readonly value: Value
 }
 
-type Entry = Pair<ParsedNode, ParsedNode | null>
+/** How a part is written: its node, if it has a value, and its key in a map. */
+interface Written {
+  readonly node: ParsedNode | null
+  readonly key?: ParsedNode
+}
 
 /** In place of what cannot be used, after an error has been reported. No field has this type. */
 const unreadable = Symbol('unreadable')
@@ -56,16 +59,20 @@ export class DocumentReader {
   /** The whole document. */
   readonly value: unknown
   private readonly document: WrittenDocument
-  private readonly pairs = new Map<YAMLMap.Parsed, ReadonlyMap<string, Entry>>()
+  private readonly written = new Map<string, Written>()
 
   constructor(document: WrittenDocument) {
     this.document = document
-    this.value = this.convert(document.root, [], document.instance)
+    this.value = this.convert({ node: document.root }, [], document.instance)
   }
 
-  private convert(node: ParsedNode, path: Path, instance: PolicyInstance | undefined): unknown {
+  private convert(written: Written, path: Path, instance: PolicyInstance | undefined): unknown {
+    const { node } = written
+    this.written.set(joinPath(path), written)
+    if (node === null) return null
     if (isScalar(node)) return this.fill(node.value, node.range[0], instance)
-    if (isSeq(node)) return node.items.map((item, index) => this.convert(item, [...path, index], instance))
+    if (isSeq(node))
+      return node.items.map((item, index) => this.convert({ node: item }, [...path, index], instance))
     if (!isMap(node)) {
       this.document.report(
         node.range[0],
@@ -73,23 +80,21 @@ export class DocumentReader {
       )
       return unreadable
     }
-    const pairs = new Map<string, Entry>()
     const members: Record<string, unknown> = {}
-    for (const pair of node.items) {
-      const [offset] = pair.key.range
-      const written = String(isScalar(pair.key) ? pair.key.value : pair.key)
-      const own = node === this.document.root && wholeFields.includes(written) ? undefined : instance
-      const filled = this.fill(written, offset, own)
-      const key = typeof filled === 'string' ? filled : written
+    for (const { key: keyNode, value } of node.items) {
+      const [offset] = keyNode.range
+      const text = String(isScalar(keyNode) ? keyNode.value : keyNode)
+      const own = path.length === 0 && wholeFields.includes(text) ? undefined : instance
+      const filled = this.fill(text, offset, own)
+      const key = typeof filled === 'string' ? filled : text
       const hint = key === 'apiVersion' ? '; expected a line "---" before another document' : ''
-      if (pairs.has(key)) this.document.report(offset, `duplicate key ${JSON.stringify(key)}${hint}`)
-      pairs.set(key, pair)
-      const value = pair.value && this.convert(pair.value, [...path, key], own)
+      if (Object.hasOwn(members, key))
+        this.document.report(offset, `duplicate key ${JSON.stringify(key)}${hint}`)
+      const member = this.convert({ node: value, key: keyNode }, [...path, key], own)
       // The schemas do not see it.
       if (key === '__proto__') this.document.report(offset, 'the key "__proto__" is not supported')
-      else members[key] = value
+      else members[key] = member
     }
-    this.pairs.set(node, pairs)
     return members
   }
 
@@ -151,49 +156,33 @@ export class DocumentReader {
     if (issue.code === 'custom') return this.report(path, issue.message, issue.params)
     const value = this.get(path)
     if (value === unreadable) return
-    const { node } = this.find(path)
-    const source = String(getMembers(node)['source'])
-    const found = node === undefined ? 'missing' : describeValue(value, issue.code, source)
+    const written = this.written.get(joinPath(path))
+    const source = String(getMembers(written?.node)['source'])
+    const found = written === undefined ? 'missing' : describeValue(value, issue.code, source)
     this.report(path, ` is ${found}; expected ${describeExpected(issue, value, listKnown)}`)
   }
 
   /**
-   * Returns how a part is written, and its offset: that of the map that lacks it if there is none, and of the key if it has no
-   * value.
+   * Returns the offset of a part, or that of a key or a character of it: that of the map that lacks it if there is none, and of
+   * the key if it has no value.
    */
-  private find(path: Path): { readonly node: ParsedNode | null | undefined; readonly offset: number } {
-    let node: ParsedNode | null | undefined = this.document.root
-    let [offset] = this.document.root.range
-    for (const key of path) {
-      const pair: Entry | undefined = this.findPair(node, key)
-      const value: ParsedNode | null | undefined = isSeq(node) ? node.items[Number(key)] : pair?.value
-      const start = value ?? pair?.key
-      if (start === undefined) return { node: undefined, offset }
-      node = value
-      ;[offset] = start.range
-    }
-    return { node, offset }
-  }
-
-  /** Returns the offset of a part as `find` does, or that of a key or a character of it. */
   private findOffset(path: Path, { key, index }: ProblemPlace = {}): number {
-    const { node, offset } = this.find(path)
-    if (key !== undefined) return this.findPair(node, key)?.key.range[0] ?? offset
-    return index === undefined || !isScalar(node) ? offset : this.findCharacter(node, index)
-  }
-
-  private findPair(node: ParsedNode | null | undefined, key: string | number): Entry | undefined {
-    return isMap(node) ? this.pairs.get(node)?.get(String(key)) : undefined
+    const ofKey = key === undefined ? undefined : this.written.get(joinPath([...path, key]))?.key
+    if (ofKey !== undefined) return ofKey.range[0]
+    const written = this.written.get(joinPath(path))
+    const start = written?.node ?? written?.key
+    if (start === undefined) return this.findOffset(path.slice(0, -1))
+    return index === undefined || !isScalar(start) ? start.range[0] : this.findCharacter(start, index)
   }
 
   /**
-   * Returns the offset of a character of a text. File and text differ by quotes, escapes, folding, indentation and the value
-   * of `forEach`; both are scanned in parallel, skipping characters that are only in the file.
+   * Returns the offset of a character of a text. File and text differ by quotes, escapes, folding and indentation; both are
+   * scanned in parallel, skipping characters that are only in the file. A text that `forEach` fills is known as a whole.
    */
-  private findCharacter({ value, range: [start, end] }: Scalar.Parsed, indexInValue: number): number {
+  private findCharacter({ value, range: [start, end] }: Scalar.Parsed, index: number): number {
     const { instance, text } = this.document
     const template = String(value)
-    const index = instance === undefined ? indexInValue : findInTemplate(template, instance, indexInValue)
+    if (instance !== undefined && fillText(template, instance) !== template) return start
     const first = text.charAt(start)
     // Plain scalars cannot start with these characters.
     let next = start + (/["']/.test(first) ? 1 : 0)
@@ -209,6 +198,10 @@ export class DocumentReader {
     }
     return Math.min(index < template.length ? offset : next, Math.max(start, end - 1))
   }
+}
+
+function joinPath(path: Path): string {
+  return path.join('\0')
 }
 
 function formatPath(path: Path): string {
@@ -253,32 +246,6 @@ function nodeOf(schema: z.ZodType): SchemaNode {
   return node
 }
 
-/** Names used by other policy languages, by the field that corresponds. */
-const fieldAliases: Readonly<Record<string, readonly string[]>> = {
-  operations: ['action', 'actions', 'permissions', 'verbs'],
-  subjects: ['principals'],
-  users: ['user'],
-  groups: ['group'],
-  tables: ['resources', 'resourceNames'],
-  when: ['if', 'condition', 'conditions'],
-  until: ['expires', 'expiresAt'],
-}
-
-/** Hints for known fields in the wrong place, by path; all others are those of the document. */
-const misplacedFieldHints: Readonly<Record<string, string>> = {
-  'metadata.description': `; with apiVersion: ${resourceApiVersion} it is the annotation "${descriptionAnnotation}"`,
-  'metadata.namespace': `; it is the Kubernetes namespace, and needs apiVersion: ${resourceApiVersion}`,
-  'metadata.labels': `; it needs apiVersion: ${resourceApiVersion}`,
-  'metadata.annotations': `; it needs apiVersion: ${resourceApiVersion}`,
-  'rules.final':
-    '; a deny always wins, and "final" is a field of the document, next to "rules": the operations that ' +
-    'child policies cannot allow',
-  'rules.columns':
-    '; "restrict", a field of the document next to "rules", says what callers may read of a table',
-  'rules.rows':
-    '; "restrict", a field of the document next to "rules", says what callers may read of a table',
-}
-
 function suggestField(
   name: string,
   place: Path,
@@ -288,10 +255,6 @@ function suggestField(
   const path = place.filter((key) => typeof key === 'string').join('.')
   const removed = explainRemovedField(path)
   if (removed !== '') return removed
-  const misplaced = Object.hasOwn(misplacedFieldHints, path) ? misplacedFieldHints[path] : undefined
-  if (misplaced !== undefined) return misplaced
   if (place.length > 1 && ofDocument.includes(name)) return '; it is a field of the document, next to "rules"'
-  const other = known.find((field) => fieldAliases[field]?.includes(name))
-  if (other !== undefined) return `; did you mean "${other}"?`
   return suggestSimilar(name, known) || `; the fields here are ${known.join(', ')}`
 }

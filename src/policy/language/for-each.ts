@@ -28,22 +28,6 @@ export function fillText(template: string, { variable, value }: PolicyInstance):
   return template.replaceAll(formatPlaceholder(variable), value)
 }
 
-/** Returns the index in a template of a character of the filled text: for one of a value, that of its placeholder. */
-export function findInTemplate(
-  template: string,
-  { variable, value }: PolicyInstance,
-  indexInText: number,
-): number {
-  const written = formatPlaceholder(variable)
-  let index = 0
-  for (let rest = indexInText; ;) {
-    const isPlaceholder = template.startsWith(written, index)
-    rest -= isPlaceholder ? value.length : 1
-    if (rest < 0) return index
-    index += isPlaceholder ? written.length : 1
-  }
-}
-
 /** Lists names in braces other than that of the variable, each with what is expected. */
 export function describeOtherVariables(template: string, variable: string): readonly string[] {
   const expected = formatPlaceholder(variable)

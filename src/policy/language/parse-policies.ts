@@ -9,19 +9,12 @@ import {
   nameDocument,
   type PolicyInstance,
 } from './for-each.ts'
-import {
-  fileApiVersion,
-  resourceApiVersion,
-  type AcceptedFinding,
-  type PolicyDocument,
-  type PolicyRule,
-} from './policy-document.ts'
+import { type AcceptedFinding, type PolicyDocument, type PolicyRule } from './policy-document.ts'
 import type { PolicyProblem } from './policy-error.ts'
 import {
   exampleOf,
   forEachSchema,
   getPolicySchemas,
-  metadataSchemas,
   policyParts,
   type PolicySchemas,
 } from './policy-schema.ts'
@@ -173,14 +166,14 @@ function* readDocument(
   if (!isObject(reader.value)) return
   if (!policyParts.some((name) => name in policy))
     reader.report(['rules'], ` is missing; expected a list, such as ${exampleOf.rules}`)
-  const policyName = readName(reader)
   const tags = 'tags' in policy ? readTags(reader, schemas.tags) : undefined
   const rules = yield* readRules(parsed, reader)
-  const name = nameDocument(policyName ?? '', instance)
+  const { metadata, mode, namespace, inherit = true, final = [], onDeny, contact } = policy
+  const scope = metadata?.namespace === undefined ? '' : `${metadata.namespace}/`
+  const name = nameDocument(scope + (metadata?.name ?? ''), instance)
   yield* readTests(parsed, reader, name)
-  const { mode, namespace, inherit = true, final = [], onDeny, contact } = policy
   // A mistaken namespace is none: in another one, its denies would apply to others.
-  if (policyName === undefined || !Array.isArray(namespace)) return
+  if (metadata === undefined || !Array.isArray(namespace)) return
   documents.push({
     name,
     instance,
@@ -197,14 +190,6 @@ function* readDocument(
     file,
     ...reader.position(['metadata', 'name']),
   })
-}
-
-/** Reads the name in the metadata that the version allows; that of a resource begins with its Kubernetes namespace. */
-function readName(reader: DocumentReader): string | undefined {
-  if (getMembers(reader.value)['apiVersion'] !== resourceApiVersion)
-    return reader.check(metadataSchemas[fileApiVersion], ['metadata']).value.name
-  const { name, namespace } = reader.check(metadataSchemas[resourceApiVersion], ['metadata']).value
-  return name !== undefined && namespace !== undefined ? `${namespace}/${name}` : name
 }
 
 function* readTests(

@@ -20,9 +20,6 @@ export const policyKind = 'AccessPolicy'
 /** Name of AccessPolicy resources in paths of the Kubernetes API. */
 export const policyResourceName = 'accesspolicies'
 
-/** Annotation with the description of a policy: the Kubernetes API has no such member of `metadata`. */
-export const descriptionAnnotation = `${policyApiGroup}/description`
-
 export interface NamedSubjects {
   /** Names of principals. A service account is given as the principal in its token. */
   readonly users: readonly string[]

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { acceptanceHint } from '../../config/index.ts'
 import { expectedVariable, isVariableName } from './for-each.ts'
-import { descriptionAnnotation, fileApiVersion, policyKind, resourceApiVersion } from './policy-document.ts'
+import { fileApiVersion, policyKind, resourceApiVersion } from './policy-document.ts'
 import { builtInVocabulary, type PolicyVocabulary } from './policy-vocabulary.ts'
 import { createRestrictionSchema, createTagsSchema } from './restriction-schema.ts'
 import { commitsSchema, createRuleSchema } from './rule-schema.ts'
@@ -16,8 +16,6 @@ import {
   mapOf,
   optional,
   text,
-  texts,
-  toSubschema,
 } from './schema-parts.ts'
 import { createTestSchema } from './test-schema.ts'
 
@@ -27,43 +25,13 @@ import { createTestSchema } from './test-schema.ts'
  */
 
 const apiVersion = z.enum([fileApiVersion, resourceApiVersion]).describe('The version of the language.')
-const policyName = label.describe('Unique in the folder of policies; appears in logs and audit records.')
 
-const ignored = optional(z.unknown(), 'Ignored.')
-
-/** By version. */
-export const metadataSchemas = {
-  [fileApiVersion]: z.strictObject({
-    name: policyName,
-    description: optional(text, 'Description.'),
-  }),
-  [resourceApiVersion]: z.strictObject({
-    name: policyName,
-    namespace: optional(
-      text,
-      'The Kubernetes namespace, with which the name begins in logs and audit records.',
-    ),
-    labels: optional(texts, 'Labels; ignored.'),
-    annotations: optional(texts, `Annotations; ${descriptionAnnotation} is the description.`),
-    // Set by the API server.
-    uid: ignored,
-    resourceVersion: ignored,
-    generation: ignored,
-    creationTimestamp: ignored,
-    deletionTimestamp: ignored,
-    deletionGracePeriodSeconds: ignored,
-    finalizers: ignored,
-    generateName: ignored,
-    ownerReferences: ignored,
-    managedFields: ignored,
-  }),
-}
-
-const metadataByVersion = {
-  oneOf: Object.entries(metadataSchemas).map(([version, metadata]) => ({
-    properties: { apiVersion: { const: version }, metadata: toSubschema(metadata) },
-  })),
-}
+/** Files may have what the Kubernetes API has here, too. */
+const metadata = z.looseObject({
+  name: label.describe('Unique in the folder of policies; appears in logs and audit records.'),
+  namespace: optional(text, 'A Kubernetes namespace, with which the name begins in logs and audit records.'),
+  description: z.unknown().optional().meta({ type: 'string', description: 'Description.' }),
+})
 
 export const forEachSchema = checked(
   mapOf(fullList(label, '[crm, billing]'), expectedVariable),
@@ -103,7 +71,7 @@ function createPolicySchemas(vocabulary: PolicyVocabulary) {
   const policy = z.strictObject({
     apiVersion,
     kind: z.literal(policyKind).describe('The kind of the document.'),
-    metadata: z.unknown().describe('Name and description of the policy.'),
+    metadata: metadata.describe('The name of the policy; what Kubernetes has here besides is ignored.'),
     mode: optional(
       checked(z.enum(['enforce', 'shadow', 'development']), (mode, report) => {
         if (mode !== 'development' || vocabulary.options.acceptsDevelopment) return
@@ -161,11 +129,9 @@ function createPolicySchemas(vocabulary: PolicyVocabulary) {
     policy: policy.meta({
       title: 'AccessPolicy of the catalog gateway',
       ...anyOf(policyParts),
-      ...metadataByVersion,
     }),
     /** A policy, but for the parts that are checked by themselves. */
     document: policy.extend({
-      metadata: unchecked,
       forEach: unchecked,
       commits: unchecked,
       tags: unchecked,

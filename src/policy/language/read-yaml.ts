@@ -63,32 +63,24 @@ function suggestQuotes(message: string, before: string | undefined): string {
 const quotedNegationHint = `; put a condition that begins with "!" in quotes, such as '!branch.like("ci/*")'`
 
 /**
- * Reports errors that the library ignores: content that it drops, such as `b` in `? "a" b` and the negation in `! a`, a
- * YAML tag, and unterminated quotes that end with an escaped quote, such as `'a''`, which would turn all text up to there
- * into one value.
+ * Reports errors that the library ignores: the negation in `! a`, which it drops as a YAML tag, and unterminated quotes that
+ * end with an escaped quote, such as `'a''`, which would turn all text up to there into one value.
  */
 function findIgnoredErrors(document: CST.Document, error: ReportProblem): void {
   CST.visit(document, (item) => {
     const { start, key, sep = [], value } = item
-    for (const { type, source, offset } of [...start, ...sep])
+    for (const { type, source, offset } of [...start, ...sep]) {
       if (type === 'tag' && source === '!')
         error(offset, `"!" before a space is a YAML tag${quotedNegationHint}`)
+      // The library drops what follows such a key without a colon.
+      if (type === 'explicit-key-ind') error(offset, 'a key with "?" is not supported')
+    }
     for (const token of [key, value])
       if (token && isUnclosed(token)) error(token.offset, 'unterminated quote')
-    const hasColon = sep.some(({ type }) => type === 'map-value-ind')
-    if ('explicitKey' in item && value !== undefined && !hasColon)
-      error(value.offset, 'missing colon after a key')
   })
 }
 
-/** Whether the final quote is escaped, that is, preceded by an odd number of escape characters. */
 function isUnclosed(token: CST.Token): boolean {
-  const isDouble = token.type === 'double-quoted-scalar'
-  if (!isDouble && token.type !== 'single-quoted-scalar') return false
-  const { source } = token
-  if (!source.endsWith(isDouble ? '"' : "'")) return false
-  const escape = isDouble ? '\\' : "'"
-  let first = source.length - 1
-  while (first > 1 && source[first - 1] === escape) first--
-  return (source.length - 1 - first) % 2 === 1
+  const isQuoted = token.type === 'double-quoted-scalar' || token.type === 'single-quoted-scalar'
+  return isQuoted && !/^(?:'[^']*(?:''[^']*)*'|"[^"\\]*(?:\\[^][^"\\]*)*")$/.test(token.source)
 }

@@ -235,7 +235,7 @@ export function toJsonSchema(schema: z.ZodType): JsonSchema {
   })
 }
 
-export function toSubschema(schema: z.ZodType): JsonSchema {
+function toSubschema(schema: z.ZodType): JsonSchema {
   const { $schema: _, ...rest } = toJsonSchema(schema)
   return rest
 }

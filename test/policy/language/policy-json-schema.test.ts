@@ -48,12 +48,6 @@ it.each<[what: string, change: object]>([
   ['another kind', { kind: 'Policy' }],
   ['no name', { metadata: {} }],
   ['a name with a space', { metadata: { name: 'a b' } }],
-  ['labels in a file', { metadata: { name: 'p', labels: {} } }],
-  ['a description of a resource', { ...resource, metadata: { name: 'p', description: 'd' } }],
-  [
-    'an annotation of a resource that is a number',
-    { ...resource, metadata: { name: 'p', annotations: { a: 1 } } },
-  ],
   ['a namespace that is text', { namespace: 'a.b' }],
   ['a namespace with a star', { namespace: ['a', '*'] }],
   ['an unknown field', { rule: [] }],

@@ -49,40 +49,31 @@ it.each([
   expect({ count, found }).toEqual({ count: roots, found: offsets })
 })
 
-// The library accepts all of these: it drops the text after the key, or merges the text after the quote into one value.
+// The library would drop the text after a key without a colon, or merge the text after the quote into one value.
 it.each([
-  ['? "a" b', 'missing colon after a key'],
-  ['? "a"\'\n---\nb\'', 'missing colon after a key'],
-  ['- ? a\n  - b\n', 'missing colon after a key'],
-  ['? [a]\n- b', 'missing colon after a key'],
-  ['? ? "a" b\n  : c\n: d', 'missing colon after a key'],
+  ['? "a" b', 'a key with "?" is not supported'],
+  ['- ? [a]\n  : b\n', 'a key with "?" is not supported'],
   ["'a''", 'unterminated quote'],
   ["a: '''\nb: c''''", 'unterminated quote'],
   ["- 'a\n---\n- ''", 'unterminated quote'],
   ['a: "b\\"', 'unterminated quote'],
-])('rejects invalid YAML that the library accepts: %j', (text, message) => {
+])('rejects what the library would misread: %j', (text, message) => {
   const errors: string[] = []
   read(text, (_, message) => errors.push(message))
   expect(errors).toEqual([message])
 })
 
 // The library would drop the negation.
-it.each([
-  'a: ! b',
-  'a: !  (b)',
-  'a: !\n  b',
-  '! b',
-  '- ! b',
-  '{ a: ! b }',
-  '[! b]',
-  '? ! a\n: b',
-  'a: &x ! b',
-  'a: ! "b"',
-])('rejects a negation that is not in quotes: %j', (text) => {
-  const errors: string[] = []
-  read(text, (_, message) => errors.push(message))
-  expect(errors).toEqual([expect.stringMatching(/YAML tag; put a condition that begins with "!" in quotes/)])
-})
+it.each(['a: ! b', 'a: !  (b)', 'a: !\n  b', '! b', '- ! b', '{ a: ! b }', '[! b]', 'a: &x ! b', 'a: ! "b"'])(
+  'rejects a negation that is not in quotes: %j',
+  (text) => {
+    const errors: string[] = []
+    read(text, (_, message) => errors.push(message))
+    expect(errors).toEqual([
+      expect.stringMatching(/YAML tag; put a condition that begins with "!" in quotes/),
+    ])
+  },
+)
 
 it.each(["''", "'''a'''", '"\\""', '"\\\\"', "'\\'", `"''"`])('accepts terminated quotes: %s', (text) => {
   const errors: string[] = []
