@@ -86,11 +86,9 @@ export const listenSchema = z.strictObject({
 export const limitsSchema = z
   .strictObject({
     maxJsonBytes: count
-      .default(4 * 1024 * 1024)
-      .describe('Maximum size of a JSON body that is read into memory.'),
-    maxArrowBytes: count
-      .optional()
-      .describe('Maximum size of a body that is streamed, Arrow or JSON; default: no limit.'),
+      .default(16 * 1024 * 1024)
+      .describe('Maximum size of a JSON body, which is read into memory.'),
+    maxArrowBytes: count.optional().describe('Maximum size of an Arrow body; default: no limit.'),
     maxConnections: count
       .default(10_000)
       .describe(

@@ -16,7 +16,7 @@ export const clientBounds = {
   drainDelayMs: 5_000,
 }
 
-/** How large the JSON bodies of requests may be, besides their bytes. */
+/** How large JSON bodies of requests may be, besides their bytes. */
 export const bodyBounds = {
   /**
    * Members and list items of a body. Numbers in lists count as a tenth each, or not at all if the gateway does not use
@@ -43,7 +43,7 @@ export const upstreamBounds = {
   responseBodyTimeoutMs: 60_000,
   /** A request is aborted if the client reads nothing of a streamed response for this long. */
   sendTimeoutMs: 300_000,
-  /** Connections for streamed bodies (Arrow, large JSON). */
+  /** Connections for Arrow bodies. */
   maxBulkConnections: 1_024,
   /** Pending requests of each pool; one principal may have half of them. */
   maxPendingRequests: 4_096,

@@ -56,7 +56,7 @@ export const removedSettings: Readonly<Record<string, string>> = {
   'limits.maxHeaderBytes': 'it is 32 KiB',
   'limits.maxJsonMemoryBytes': 'it is a quarter of the heap; use --max-old-space-size',
   'limits.maxJsonValues': 'it is 50,000',
-  'limits.maxStreamedJsonBytes': 'use limits.maxArrowBytes, for all streamed bodies',
+  'limits.maxStreamedJsonBytes': 'use limits.maxJsonBytes, for all JSON bodies',
   'limits.shared.keyPrefix': 'use a database of its own in limits.shared.url',
   'limits.shared.onFailure': 'each gateway counts alone while the server is unreachable',
   'limits.shared.timeoutMs': 'it is 500 ms',

@@ -125,7 +125,6 @@ export const criticalFiles: readonly CriticalFile[] = [
     ],
   },
   { file: 'src/gateway/json/json-number.ts', tests: jsonReaders },
-  { file: 'src/gateway/json/json-name-reader.ts', tests: jsonReaders },
   { file: 'src/gateway/json/json-scanner.ts', tests: jsonReaders },
   { file: 'src/gateway/json/json-transformer.ts', tests: jsonReaders },
   {

@@ -2,8 +2,6 @@ import {
   assertIdentifier,
   assertName,
   cacheByOperation,
-  type FactName,
-  type FactSource,
   getOperation,
   getRequirements,
   type Identifier,
@@ -105,36 +103,19 @@ export function requiresBody({ entries, namesJob, requiredFacts }: Operation): b
   return entries !== undefined || namesJob || requiredFacts.length > 0
 }
 
-/**
- * Whether a body must be read completely before anything is forwarded, because it can require more than the route does,
- * or state a fact in several sources.
- */
-export const isDecidedByBody: (operation: Operation) => boolean = cacheByOperation((operation) => {
-  const { body, facts, factsWithSeveralSources, name } = operation
-  if (body === 'arrow') return false
-  if (body === 'map' || requiresBody(operation) || factsWithSeveralSources.length > 0) return true
+/** Whether what a request requires can depend on any member of its body, and not only on those that state facts. */
+export const isDecidedByMembers: (operation: Operation) => boolean = cacheByOperation((operation) => {
+  const { namesJob, facts } = operation
   const requirements = getRequirements(operation)
-  if (requirements.some(({ on, when }) => typeof on === 'object' || isReadFromBody(when))) return true
-  // What requires the permission of the operation itself again must precede large members instead.
-  const requiring = new Set(
-    requirements.filter(({ permission }) => permission !== name).map(findRequiringFact),
+  return (
+    namesJob ||
+    requirements.some(({ on, when }) => typeof on === 'object' || isReadFromBody(when)) ||
+    facts.some(([, sources]) => sources.some(({ in: part }) => part === 'body.query'))
   )
-  return facts.some(([fact, sources]) => requiring.has(fact) && sources.some(isStatedByMember))
 })
 
 function isReadFromBody(when: RequirementCondition | undefined): boolean {
   return when !== undefined && ('member' in when || 'columns' in when)
-}
-
-/** The fact that decides whether, or on what, a permission is required. */
-function findRequiringFact({ on, when }: Requirement): FactName | undefined {
-  if (on === 'source branch') return 'sourceBranch'
-  return when && 'fact' in when ? when.fact : undefined
-}
-
-/** Among the properties it is stated by a member of another fact. */
-function isStatedByMember({ in: part }: FactSource): boolean {
-  return part !== 'properties'
 }
 
 /**

@@ -15,7 +15,7 @@ import { listDetailMembers, isFilterMember } from '../facts/change-details.ts'
 import type { Matched } from '../context.ts'
 import type { BodyLimits } from './read-bounded.ts'
 import { checkMember, checkQueryMember, isOverriddenByHeader } from './check-member.ts'
-import { assertKind, BodyMembers, lateMemberError } from './body-members.ts'
+import { assertKind, checkName } from './body-members.ts'
 import { parseExactJson } from '../json/exact-json.ts'
 import {
   JsonTransformer,
@@ -29,49 +29,34 @@ export type BodyChecker = ReturnType<typeof createBodyChecker>
 
 export interface JsonBodyOptions {
   readonly limits: BodyLimits
-  /** Whether the body may affect a decision, so that nothing is forwarded before all of it has been read. */
-  readonly needsWholeBody: boolean
+  /** Whether all members are read as values; otherwise those that state facts, repeat the route or are recorded. */
+  readonly needsAllMembers: boolean
   /** Returns the job of a sealed id. */
   readonly openJob: (jobId: string) => NamedWork | undefined
 }
 
 /**
- * Creates what checks a JSON body chunk by chunk. Members that the operation does not have are refused at every depth,
- * and values of kinds that they cannot have. A value that is retained has at most as many bytes as the window.
+ * Creates what checks a JSON body. Members that the operation does not have are refused at every depth, and values of kinds
+ * that they cannot have.
  */
 export function createBodyChecker(
   request: Matched,
-  { limits, needsWholeBody, openJob }: JsonBodyOptions,
-  window: number,
-  isWhole: boolean,
+  text: Buffer,
+  { limits, needsAllMembers, openJob }: JsonBodyOptions,
 ) {
   const { operation } = request.route
   const { emptyIsAbsent } = operation
-  // For the intent. Filters can be as large as the body.
-  const retainsFilters = isWhole && operation.effect !== 'read'
   const wanted = listWantedMembers(operation)
   const form = request.routeUpstream.getRequestForm(operation)
-  const known = new BodyMembers(operation)
+  const allowed = new Set<string>()
   // No prototype: `__proto__` is a name like any other.
   const members: Record<string, unknown> = { __proto__: null }
   let query: OpenObject | undefined
   let job: NamedWork | undefined
 
-  function addMember(name: string, value: unknown): void {
-    if (known.isRecorded && listDetailMembers(operation).has(name)) throw lateMemberError(name)
-    members[name] = value
-  }
-
   /** Members that are read as values; the other ones only for the names within them. */
-  function isWanted(name: string): boolean {
-    if (needsWholeBody) return true
-    // Restated members are added to it while it is open.
-    if (name === 'query') return retainsFilters && wanted.has(name)
-    if (isFilterMember(name) && !retainsFilters) return false
-    return wanted.has(name) || request.route.parameters.has(name)
-  }
-
-  function isWantedBelow({ name, depth, parent }: OpenMember): boolean {
+  function isWanted({ name, depth, parent }: OpenMember): boolean {
+    if (depth === 1) return needsAllMembers || wanted.has(name) || request.route.parameters.has(name)
     if (depth !== 2 || parent?.name !== 'query') return false
     return name === 'id' || name === 'context' || factForQueryMember(operation, name) !== undefined
   }
@@ -94,14 +79,14 @@ export function createBodyChecker(
     visitMember(member) {
       const { name, depth, parent, object } = member
       if (depth === 1 && name === 'identity') return 'removal'
-      const found = known.check(member)
+      const found = checkName(operation, member, allowed)
       if (depth === 2 && parent?.name === 'context' && isOverriddenByHeader(name, request)) return 'removal'
       if (depth === 2 && parent?.name === 'query') {
         if (name === 'identity')
           throw refusal('invalid_body', '"query.identity" is not accepted; send it as headers')
         query ??= object
       }
-      const isValue = depth === 1 ? isWanted(name) : isWantedBelow(member)
+      const isValue = isWanted(member)
       if (isOpen(found)) return isValue ? 'value' : 'nothing'
       return isValue ? 'both' : 'members'
     },
@@ -113,27 +98,22 @@ export function createBodyChecker(
       if (name === operation.entries?.member) assertBatchLength(value)
       const namesJob = namesJobInBody(operation) && name === 'job_id'
       const replacement = namesJob ? replaceJobId(value) : checkMember(request, name, value)
-      addMember(name, replacement === undefined ? value : JSON.parse(replacement))
+      members[name] = replacement === undefined ? value : JSON.parse(replacement)
       return replacement
     },
   }
 
-  const visitor = operation.body === 'map' ? createMapVisitor(request, form, known, addMember) : memberVisitor
+  const visitor = operation.body === 'map' ? createMapVisitor(request, form, allowed, members) : memberVisitor
   return {
-    /** Rejects JSON that parsers read differently, and each member as soon as it contradicts the route. */
-    json: new JsonTransformer(visitor, window, 'object', limits.maxJsonValues),
-    /** Members read so far: all but `identity`, or only those that repeat the route, state facts or are recorded. */
+    /** Rejects JSON that parsers read differently, and each member that contradicts the route. */
+    json: new JsonTransformer(text, visitor, 'object', limits.maxJsonValues),
     members: members as JsonObject,
     /** The object `query` of the body, once a member of it has been read. */
     getQueryObject: () => query,
     /** The job that the body names by a sealed id. */
     getJob: () => job,
     /** Paths of members outside the catalog API that the settings of the upstream allow. */
-    allowedMembers: known.allowed,
-    /** Called when the intent has been created: further members that it would have to contain are rejected. */
-    freezeAuditedMembers(): void {
-      known.isRecorded = operation.effect !== 'read'
-    },
+    allowedMembers: allowed,
   }
 }
 
@@ -143,13 +123,17 @@ function namesJobInBody({ namesJob, selectsJob }: Operation): boolean {
 
 /** Lists the members that repeat the route, name further objects, state facts or are recorded. */
 const listWantedMembers = cacheByOperation((operation): ReadonlySet<string> => {
+  const { entries, effect } = operation
+  const details = [...listDetailMembers(operation)]
   return new Set([
     'id',
     'context',
     'index_name',
     ...(namesJobInBody(operation) ? ['job_id'] : []),
+    ...(entries === undefined ? [] : [entries.member]),
     ...listIdMembers(operation),
-    ...listDetailMembers(operation),
+    // Filters can be as large as the body.
+    ...(effect === 'read' ? details.filter((name) => !isFilterMember(name)) : details),
   ])
 })
 
@@ -167,15 +151,16 @@ function checkEntries(entries: unknown): void {
 /**
  * Visits a map whose members are data of the caller: strings, or null to remove a key. Some catalogs also accept the
  * map wrapped in the member `metadata` of an ordinary request; `metadata` is then an object, which is not a valid map
- * value. Members beside a wrapped map are those of any other body, and their facts are passed to `onMember`. Nothing is
+ * value. Members beside a wrapped map are those of any other body, and are added to `members`. Nothing is
  * removed: without its siblings, a wrapped map could be read as a bare one.
  */
 function createMapVisitor(
   request: Matched,
   form: JsonForm,
-  known: BodyMembers,
-  onMember: (name: string, value: unknown) => void,
+  allowed: Set<string>,
+  members: Record<string, unknown>,
 ): JsonVisitor {
+  const { operation } = request.route
   let isWrapped = false
   /** Members that a wrapped map may have beside it. */
   const beside: [name: string, value: unknown][] = []
@@ -197,7 +182,7 @@ function createMapVisitor(
         `${quoteForMessage(name)} is not accepted beside "metadata" in a database; omit it`,
       )
     }
-    onMember(name, value)
+    members[name] = value
   }
 
   return {
@@ -205,7 +190,7 @@ function createMapVisitor(
     visitMember(member) {
       const { name, depth } = member
       if (depth > 1 || isWrapped || form.members.has(name)) {
-        known.check(member)
+        checkName(operation, member, allowed)
         return depth > 1 ? 'members' : 'both'
       }
       firstKey ??= member
@@ -215,7 +200,7 @@ function createMapVisitor(
       const { name, depth } = member
       if (depth === 1 && name === 'metadata' && kind === 'object') {
         isWrapped = true
-        if (firstKey !== undefined) known.check(firstKey)
+        if (firstKey !== undefined) checkName(operation, firstKey, allowed)
         for (const [other, value] of beside.splice(0)) checkBeside(other, value)
       }
       if (depth > 1 || isWrapped || (kind !== 'string' && form.members.has(name))) assertKind(kind, member)
@@ -233,7 +218,7 @@ function createMapVisitor(
       const isEntry = typeof value === 'string' || value === null
       if (name === 'metadata' && isObject(value)) {
         checkEntries(value)
-        onMember(name, {})
+        members[name] = {}
       } else if (!form.members.has(name)) {
         checkEntries({ [name]: value })
       } else if (isWrapped || !isEntry) {

@@ -13,37 +13,22 @@ import {
 import { type JsonForm, type JsonKind, noValue, suggestSimilar } from '../../lib/index.ts'
 import type { OpenMember } from '../json/json-transformer.ts'
 
-/** Compares the members of a JSON body, in the order of its text, with those that its operation may have. */
-export class BodyMembers {
-  /** Paths of members that are in the body because the settings of the upstream allow them. */
-  readonly allowed = new Set<string>()
-  /** Whether the record of the change has been created: an allowed member that it lacks is refused from now on. */
-  isRecorded = false
-  readonly #operation: Operation
-
-  constructor(operation: Operation) {
-    this.#operation = operation
+/**
+ * Returns the form of a member of a JSON body. Throws InvalidInput (400) if its object has no such member. Adds the path of
+ * one that only the settings of the upstream allow to `allowed`.
+ */
+export function checkName(operation: Operation, member: OpenMember, allowed: Set<string>): JsonForm {
+  const { name, form, object } = member
+  if (form === undefined) throw unknownMemberError(operation, member)
+  if (object.form !== undefinedValue) {
+    if (form === undefinedValue && !isExtraOperation(operation)) allowed.add(member.path)
+    return form
   }
-
-  /** Returns the form of a member. Throws InvalidInput (400) if its object has no such member. */
-  check(member: OpenMember): JsonForm {
-    const { form, object } = member
-    if (form === undefined) throw unknownMemberError(this.#operation, member)
-    if (object.form !== undefinedValue) {
-      if (form === undefinedValue && !isExtraOperation(this.#operation)) this.#allow(member.path)
-      return form
-    }
-    if (!isDecisiveName(member.name)) return form
-    throw refusal(
-      'unknown_member',
-      `${quoteForMessage(member.path)} in the body has the name ${quoteForMessage(member.name)}, which has a meaning of its own in the catalog API; omit it`,
-    )
-  }
-
-  #allow(path: string): void {
-    if (this.isRecorded && !this.allowed.has(path)) throw lateMemberError(path)
-    this.allowed.add(path)
-  }
+  if (!isDecisiveName(name)) return form
+  throw refusal(
+    'unknown_member',
+    `${quoteForMessage(member.path)} in the body has the name ${quoteForMessage(name)}, which has a meaning of its own in the catalog API; omit it`,
+  )
 }
 
 /** Throws InvalidInput (400) if a member may not have a value of this kind. */
@@ -94,12 +79,4 @@ function describeForm({ kinds, items }: JsonForm): string {
     kind === 'list' && isOfStrings ? 'a list of strings' : kindTexts[kind],
   )
   return texts.join(' or ') || 'null'
-}
-
-/** InvalidInput (400): the record of the change, which has been written, should have had the member. */
-export function lateMemberError(name: string): CatalogError {
-  return refusal(
-    'invalid_body',
-    `${quoteForMessage(name)} is too late in a body of this size; send it before large members`,
-  )
 }

@@ -4,14 +4,12 @@ import type { UploadFacts } from '../../audit/index.ts'
 import type { NamedWork } from '../sealed-tokens.ts'
 import type { JsonObject } from '../facts/stated-facts.ts'
 
-/** A body that was checked, or whose beginning was: then its payload streams the rest through the check. */
+/** A body that was checked; of an Arrow stream, the schema: its payload checks the rest. */
 export interface CheckedBody {
   /** Whether it may state what must be authorized besides what the head states. */
   readonly mayState: boolean
   /** Members that were read. */
   readonly members: JsonObject
-  /** Whether the rest of the body has no others that must be authorized. */
-  readonly isWhole: boolean
   /** Extension types of its columns whose values can refer to other objects. */
   readonly references: readonly string[]
   /** The job that it names by a sealed id. */
@@ -53,7 +51,6 @@ interface UploadMeter {
 export const emptyBody: CheckedBody = {
   mayState: false,
   members: {},
-  isWhole: true,
   references: [],
   job: undefined,
   allowedMembers: new Set(),

@@ -18,7 +18,7 @@ import {
   startBody,
 } from './read-bounded.ts'
 import { checkSchemaMetadata } from './written-metadata.ts'
-import { CheckedSource } from './body-sources.ts'
+import { CheckedSource } from './checked-source.ts'
 import { hash } from 'node:crypto'
 import type { UploadFacts } from '../../audit/index.ts'
 
@@ -73,7 +73,7 @@ export async function readArrowSchema(
   { limits, overwrites }: ArrowBodyOptions,
 ): Promise<CheckedBody> {
   assertUncompressed(request.head.contentEncoding, 'the Arrow stream')
-  const bytes = await readWholeBody(request, body, limits, 'maxJsonBytes')
+  const bytes = await readWholeBody(request, body, limits)
   if (readSchemaStream(bytes) === undefined) {
     throw refusal('malformed_body', 'the body is not an Arrow IPC stream of a schema without rows')
   }

@@ -17,14 +17,10 @@ export interface ReadableRequest extends Matched {
 
 /** Maximum sizes of bodies. */
 export interface BodyLimits extends BodyBounds {
-  /** JSON that is read into memory. */
   readonly maxJsonBytes: number
-  /** Arrow, and JSON that streams through; undefined for no limit. */
+  /** Undefined for no limit. */
   readonly maxArrowBytes?: number | undefined
 }
-
-/** The limit of a body that is read into memory, and of one that streams through. */
-export type BodyLimit = 'maxJsonBytes' | 'maxArrowBytes'
 
 /** Throws InvalidInput (400) for a compressed body, which could not be checked. */
 export function assertUncompressed(contentEncoding: string | undefined, what: string): void {
@@ -36,23 +32,25 @@ export function assertUncompressed(contentEncoding: string | undefined, what: st
 }
 
 /**
- * Reads a whole body within a limit into memory. Throws InvalidInput (413) as soon as a larger body is known,
+ * Reads a whole body within `maxJsonBytes` into memory. Throws InvalidInput (413) as soon as a larger body is known,
  * InvalidInput (400) for an incomplete one, and Overloaded (503).
  */
 export function readWholeBody(
   request: ReadableRequest,
   body: DownstreamBody,
   limits: BodyLimits,
-  limit: BodyLimit,
 ): Promise<Buffer> {
   const { contentLength } = request.head
-  const count = createByteCounter(request, limits, limit)
+  const count = createByteCounter(request, limits, 'maxJsonBytes')
   if (contentLength !== undefined) request.reserveMemory(contentLength)
   const read = body.readAll((bytes) => {
     count(bytes)
     if (contentLength === undefined) request.reserveMemory(bytes)
   })
-  return read.catch(failIncomplete)
+  return read.catch((error: unknown) => {
+    if (error instanceof CatalogError) throw error
+    throw refusal('incomplete_body', 'the body ended before it was complete', { cause: error })
+  })
 }
 
 /** What reads the start of a body. */
@@ -86,27 +84,23 @@ export async function startBody(
   return source
 }
 
-/** Throws the error of a body that failed before its end. */
-export function failIncomplete(error: unknown): never {
-  if (error instanceof CatalogError) throw error
-  throw refusal('incomplete_body', 'the body ended before it was complete', { cause: error })
-}
-
 /** Creates a counter of bytes. It throws InvalidInput (413) above the limit, and so does this if the head says so. */
 function createByteCounter(
   { head, countReceived }: ReadableRequest,
   limits: BodyLimits,
-  limit: BodyLimit,
+  limit: 'maxJsonBytes' | 'maxArrowBytes',
 ): (bytes: number) => void {
+  const { contentLength } = head
   const maxBytes = limits[limit] ?? Number.POSITIVE_INFINITY
+  const size = contentLength === undefined ? '' : ` of ${formatBytes(contentLength)}`
   const assertLength = (bytes: number): void => {
     if (bytes <= maxBytes) return
     throw refusal(
       'body_too_large',
-      `the body is larger than the limit of ${formatBytes(maxBytes)} (limits.${limit} of the gateway)`,
+      `the body${size} is larger than the limit of ${formatBytes(maxBytes)} (limits.${limit} of the gateway)`,
     )
   }
-  assertLength(head.contentLength ?? 0)
+  assertLength(contentLength ?? 0)
   let length = 0
   return (bytes) => {
     length += bytes

@@ -93,7 +93,7 @@ function getResult(status: number, { effect }: Operation): OutcomeEntry['result'
 /** Creates the outcome of a change without a response. */
 export function createFailureOutcome(error: unknown, request: SentChange, startedAt: number): OutcomeEntry {
   return {
-    result: isUnchanged(error, request) ? 'failed' : 'unknown',
+    result: isUnchanged(error) ? 'failed' : 'unknown',
     upload: getUploadFacts(request),
     durationMs: elapsedMs(startedAt),
     details: { reason: getFailureReason(error) },
@@ -141,13 +141,11 @@ export function toUnknownOutcome<Failure>(
 }
 
 /**
- * A request of which nothing was sent changes nothing. Neither does a JSON body that was aborted by a check: the last byte
- * of the JSON is sent after all checks. An Arrow stream marks its own end, so a catalog may have accepted it as complete
- * before the request was. A response that has begun may say that the change is done.
+ * A request of which nothing was sent changes nothing. An Arrow stream marks its own end, so a catalog may have accepted it
+ * as complete before the request was.
  */
-function isUnchanged(error: unknown, { route }: SentChange): boolean {
-  if (!(error instanceof AttemptFailed) || error.progress === 'unsent') return true
-  return error.progress === 'sent' && error.cause instanceof CatalogError && route.operation.body !== 'arrow'
+function isUnchanged(error: unknown): boolean {
+  return !(error instanceof AttemptFailed) || error.progress === 'unsent'
 }
 
 function elapsedMs(startedAt: number): number {

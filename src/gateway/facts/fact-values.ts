@@ -12,7 +12,7 @@ import {
   quoteForMessage,
   refusal,
 } from '../../catalog-api/index.ts'
-import { isListOfStrings, isObject } from '../../lib/index.ts'
+import { isListOfStrings, isObject, runAtOnce } from '../../lib/index.ts'
 import { JsonTransformer } from '../json/json-transformer.ts'
 
 /**
@@ -101,10 +101,9 @@ function parseFactWord({ name, modes, behaviors }: Operation, fact: FactName, te
 
 /** JSON that affects a decision must be unambiguous in a header as in a body. */
 function parseMapText(text: string, where: string): unknown {
-  const json = new JsonTransformer({ visitMember: () => 'nothing' }, 0)
+  const json = new JsonTransformer(Buffer.from(text), { visitMember: () => 'nothing' })
   try {
-    json.push(Buffer.from(text))
-    if (!json.end()) throw refusal('invalid_fact', 'empty value')
+    if (!runAtOnce(json.read())) throw refusal('invalid_fact', 'empty value')
   } catch (error) {
     const reason = error instanceof Error ? error.message.replace('the body', 'it') : ''
     throw refusal('invalid_fact', `${where} is not a JSON object of strings: ${reason}`, { cause: error })

@@ -42,20 +42,17 @@ type ReadSource = (fact: FactName, source: FactSource) => FactValue | undefined
  * Throws InvalidInput (400) for a value that a fact cannot have, or if two sources disagree.
  */
 export function readHeadFacts(request: Matched): KnownFacts {
-  return readBodyFacts(request, {}, !request.head.hasBody || request.route.operation.body === 'arrow')
+  const { operation } = request.route
+  const read = readBodyFacts(request, {})
+  if (!request.head.hasBody || operation.body === 'arrow') return read
+  const isPending = ([name, sources]: Operation['facts'][number]): boolean =>
+    read.stated[name] === undefined && sources.some(({ in: part }) => part !== 'query' && part !== 'header')
+  return { ...read, pendingFacts: new Set(operation.facts.filter(isPending).map(([name]) => name)) }
 }
 
-/**
- * Reads the facts in the head and in the given members of the body. If these are not all, facts that the rest may state
- * are pending. Throws as `readHeadFacts` does.
- */
-export function readBodyFacts(request: Matched, members: JsonObject, isWhole: boolean): KnownFacts {
-  const { operation } = request.route
-  const stated = readFacts(operation, createSourceReader(request, members))
-  if (isWhole) return { stated }
-  const isPending = ([name, sources]: Operation['facts'][number]): boolean =>
-    stated[name] === undefined && sources.some((source) => source.in !== 'query' && source.in !== 'header')
-  return { stated, pendingFacts: new Set(operation.facts.filter(isPending).map(([name]) => name)) }
+/** Reads the facts in the head and in the members of the body. Throws as `readHeadFacts` does. */
+export function readBodyFacts(request: Matched, members: JsonObject): KnownFacts {
+  return { stated: readFacts(request.route.operation, createSourceReader(request, members)) }
 }
 
 /** Reads the facts of a batch entry, from its own members only. Throws as `readHeadFacts` does. */

@@ -1,9 +1,9 @@
+import { isUtf8 } from 'node:buffer'
 import { type CatalogError, refusal } from '../../catalog-api/index.ts'
-import { JsonNameReader } from './json-name-reader.ts'
+import type { Steps } from '../../lib/index.ts'
 import { continueNumber, canEndNumber, noNumber } from './json-number.ts'
-import { Utf8Validator } from './utf8-validator.ts'
 
-/** Receives the members of all objects in a JSON text. Offsets are in bytes of the whole text. */
+/** Receives the members of all objects in a JSON text. Offsets are in bytes. */
 export interface JsonScanHandler {
   /** Called at the start of an object or list. The outermost one has depth 1, as its members and items. */
   readonly open: (at: number, depth: number, isObject: boolean) => void
@@ -22,12 +22,16 @@ export interface JsonScanHandler {
 export type JsonRoot = 'object' | 'any'
 
 const maxDepth = 64
+const maxNameBytes = 64 * 1024
+
+/** Bytes between two pauses: with the shortest members, some 0.3 ms of work. */
+const stepBytes = 4096
 
 const quote = 0x22
 const backslash = 0x5c
-const nothing = Buffer.alloc(0)
-/** For the types: every index that is read is within the chunk. */
+/** For the types, and behind the end of the text: no JSON contains it. */
 const noByte = 0
+const byteOrderMark = Buffer.from('\ufeff')
 const escapable: ReadonlySet<number> = new Set(Buffer.from('"\\/bfnrt'))
 const literalsByFirstByte = new Map(
   ['true', 'false', 'null'].map((word) => [word.charCodeAt(0), Buffer.from(word)]),
@@ -43,57 +47,49 @@ const expectations = {
   colon: 5,
   after: 6,
   string: 7,
-  escape: 8,
-  hex: 9,
-  number: 10,
-  literal: 11,
-  end: 12,
+  number: 8,
+  end: 9,
 } as const
 
 /**
- * Validates a JSON text that arrives in chunks: strict UTF-8 without a byte order mark, RFC 8259, at most 64 levels deep.
- * Retains nothing but a name that spans chunks. Every method throws InvalidInput (400) as soon as no continuation of the
- * text can be valid.
+ * Validates a JSON text: strict UTF-8 without a byte order mark, RFC 8259, at most 64 levels deep. Throws InvalidInput (400)
+ * at the first byte that cannot be valid.
  */
 export class JsonScanner {
+  readonly #text: Buffer
   readonly #handler: JsonScanHandler
   readonly #root: JsonRoot
-  readonly #utf8 = new Utf8Validator()
   #expected: number = expectations.start
-  #chunk: Buffer = nothing
-  /** Offset of the chunk in the whole text. */
-  #chunkOffset = 0
+  /** Where the work pauses: strings and numbers have any length. */
+  #stepEnd = 0
   /** Number of open objects and lists, and which of them are objects. */
   #depth = 0
   readonly #isObject: boolean[] = [false]
   #numberPart = noNumber
-  #literal: Buffer = nothing
-  /** Bytes of a literal, or digits of an escape, that have been read. */
-  #count = 0
   #isNull = false
-  /** Offset of the last byte of the outermost value, once it has ended. */
-  #lastByte: number | undefined
-  /** The last or the next name. */
-  readonly #name = new JsonNameReader()
+  /** Offset of the brace or comma before the next name, and of the string that is read; whether that is a name. */
+  #separator = 0
+  #stringFrom = 0
+  #isName = false
+  #isEscaped = false
 
-  constructor(handler: JsonScanHandler, root: JsonRoot = 'object') {
+  constructor(text: Buffer, handler: JsonScanHandler, root: JsonRoot) {
+    this.#text = text
     this.#handler = handler
     this.#root = root
   }
 
-  push(chunk: Buffer): void {
-    if (!this.#utf8.push(chunk)) throw refusal('malformed_body', 'the body is not valid UTF-8')
-    this.#chunk = chunk
-    let index = 0
-    while (index < chunk.length) index = this.#step(index)
-    this.#chunkOffset += chunk.length
-    if (this.#name.isOpen) this.#name.saveChunk(chunk)
-    if (this.#awaitsName()) this.#name.assertLength(this.#chunkOffset)
-  }
-
-  /** Ends the text. Returns whether it is an object, rather than `null` or empty. */
-  end(): boolean {
-    if (!this.#utf8.end()) throw refusal('malformed_body', 'the body is not valid UTF-8')
+  /** Reads the text. Returns whether it is an object, rather than `null` or empty. */
+  *scan(): Steps<boolean> {
+    const { length } = this.#text
+    if (!isUtf8(this.#text)) throw refusal('malformed_body', 'the body is not valid UTF-8')
+    if (this.#text.subarray(0, byteOrderMark.length).equals(byteOrderMark))
+      throw refusal('malformed_body', 'the body begins with a byte order mark; send plain UTF-8')
+    for (let at = 0; at < length;) {
+      this.#stepEnd = Math.min(at + stepBytes, length)
+      while (at < this.#stepEnd) at = this.#step(at)
+      if (at < length) yield
+    }
     if (this.#expected === expectations.start) return false
     const isNumber = this.#depth === 0 && this.#expected === expectations.number
     if (this.#expected !== expectations.end && !(isNumber && canEndNumber(this.#numberPart)))
@@ -101,39 +97,11 @@ export class JsonScanner {
     return !this.#isNull
   }
 
-  /**
-   * Everything before this offset precedes any unfinished name and its comma, and is not a complete text: readers could
-   * accept that before they know that more follows.
-   */
-  get safeEnd(): number {
-    return this.#lastByte ?? (this.#awaitsName() ? this.#name.separator : this.#chunkOffset)
-  }
-
-  /** Bytes of white space that follow the outermost value. */
-  get trailingBytes(): number {
-    return this.#lastByte === undefined ? 0 : this.#chunkOffset - this.#lastByte - 1
-  }
-
   /** Reads at least one byte, or changes the expectation; returns the next index. */
   #step(at: number): number {
-    switch (this.#expected) {
-      case expectations.string:
-        return this.#scanString(at)
-      case expectations.number:
-        return this.#continueNumber(at)
-      case expectations.escape:
-        return this.#scanEscape(at)
-      case expectations.hex:
-        return this.#scanHex(at)
-      case expectations.literal:
-        return this.#continueLiteral(at)
-      default:
-        return this.#scanToken(at)
-    }
-  }
-
-  #scanToken(at: number): number {
-    const byte = this.#chunk[at] ?? noByte
+    if (this.#expected === expectations.string) return this.#scanString(at)
+    if (this.#expected === expectations.number) return this.#continueNumber(at)
+    const byte = this.#text[at] ?? noByte
     if (byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09) return at + 1
     switch (this.#expected) {
       case expectations.after:
@@ -158,15 +126,8 @@ export class JsonScanner {
   }
 
   #beginText(byte: number, at: number): number {
-    if (byte === 0x7b) return this.#beginValue(byte, at)
-    if (byte === 0x6e) {
-      this.#isNull = true
-      return this.#beginValue(byte, at)
-    }
-    if (this.#chunk.subarray(at, at + 3).toString('latin1') === '\u00ef\u00bb\u00bf') {
-      throw refusal('malformed_body', 'the body begins with a byte order mark; send plain UTF-8')
-    }
-    if (this.#root === 'any' && byte !== 0xef) return this.#beginValue(byte, at)
+    this.#isNull = byte === 0x6e
+    if (this.#root === 'any' || byte === 0x7b || this.#isNull) return this.#beginValue(byte, at)
     const isJson =
       byte === 0x5b ||
       byte === quote ||
@@ -176,7 +137,7 @@ export class JsonScanner {
   }
 
   #beginValue(byte: number, at: number): number {
-    if (this.#isObject[this.#depth] === true) this.#handler.value(this.#chunkOffset + at, byte)
+    if (this.#isObject[this.#depth] === true) this.#handler.value(at, byte)
     else if (this.#depth > 0) this.#handler.item(byte)
     switch (byte) {
       case quote:
@@ -184,7 +145,7 @@ export class JsonScanner {
         return at + 1
       case 0x7b:
         this.#open(at, true)
-        this.#name.separator = this.#chunkOffset + at
+        this.#separator = at
         this.#expected = expectations.firstName
         return at + 1
       case 0x5b:
@@ -205,10 +166,10 @@ export class JsonScanner {
     }
     const literal = literalsByFirstByte.get(byte)
     if (literal === undefined) throw invalidJsonError()
-    this.#literal = literal
-    this.#count = 1
-    this.#expected = expectations.literal
-    return at + 1
+    for (const [index, expected] of literal.entries())
+      if (this.#text[at + index] !== expected) throw invalidJsonError()
+    this.#endValue(at + literal.length)
+    return at + literal.length
   }
 
   #open(at: number, isObject: boolean): void {
@@ -217,7 +178,7 @@ export class JsonScanner {
       throw refusal('malformed_body', `the body is nested more than ${maxDepth} levels deep`)
     }
     this.#isObject[this.#depth] = isObject
-    this.#handler.open(this.#chunkOffset + at, this.#depth, isObject)
+    this.#handler.open(at, this.#depth, isObject)
   }
 
   #close(at: number): number {
@@ -233,106 +194,81 @@ export class JsonScanner {
     const isObject = this.#isObject[this.#depth] === true
     if (byte === (isObject ? 0x7d : 0x5d)) return this.#close(at)
     if (byte !== 0x2c) throw invalidJsonError()
-    if (isObject) this.#name.separator = this.#chunkOffset + at
+    if (isObject) this.#separator = at
     this.#expected = isObject ? expectations.name : expectations.value
     return at + 1
   }
 
   #endValue(at: number, isEmpty = false): void {
-    if (this.#isObject[this.#depth] === true)
-      this.#handler.valueEnd(this.#chunkOffset + at, this.#depth, isEmpty)
-    if (this.#depth === 0) this.#lastByte = this.#chunkOffset + at - 1
+    if (this.#isObject[this.#depth] === true) this.#handler.valueEnd(at, this.#depth, isEmpty)
     this.#expected = this.#depth === 0 ? expectations.end : expectations.after
   }
 
   #beginName(byte: number, at: number): number {
     if (byte !== quote) throw invalidJsonError()
-    this.#name.begin(at)
+    this.#isName = true
+    this.#isEscaped = false
+    this.#stringFrom = at
     this.#expected = expectations.string
     return at + 1
   }
 
-  #endName(end: number): void {
-    this.#name.assertLength(this.#chunkOffset + end)
+  #endString(end: number): number {
+    if (!this.#isName) {
+      this.#endValue(end)
+      return end
+    }
+    this.#isName = false
     this.#expected = expectations.colon
-    this.#handler.name(this.#name.end(this.#chunk, end), this.#depth, this.#name.separator)
-  }
-
-  #awaitsName(): boolean {
-    return (
-      this.#name.isOpen || this.#expected === expectations.name || this.#expected === expectations.firstName
-    )
+    const from = this.#stringFrom
+    if (end - from > maxNameBytes)
+      throw refusal('malformed_body', `a name in the body is longer than ${maxNameBytes} bytes`)
+    const name = this.#isEscaped
+      ? String(JSON.parse(this.#text.toString('utf8', from, end)))
+      : this.#text.toString('utf8', from + 1, end - 1)
+    this.#handler.name(name, this.#depth, this.#separator)
+    return end
   }
 
   #scanString(from: number): number {
-    const chunk = this.#chunk
-    const { length } = chunk
+    const text = this.#text
+    const end = this.#stepEnd
     let at = from
-    let byte = 0
-    while (at < length) {
-      byte = chunk[at] ?? noByte
-      if (byte === quote || byte === backslash || byte < 0x20) break
-      at += 1
+    for (; at < end; at += 1) {
+      const byte = text[at] ?? noByte
+      if (byte === quote) return this.#endString(at + 1)
+      if (byte < 0x20) throw invalidJsonError()
+      if (byte === backslash) at = this.#scanEscape(at + 1)
     }
-    if (at === length) return at
-    if (byte === quote) {
-      if (this.#name.isOpen) this.#endName(at + 1)
-      else this.#endValue(at + 1)
-    } else if (byte === backslash) {
-      this.#name.isEscaped = true
-      this.#expected = expectations.escape
-    } else {
-      throw invalidJsonError()
-    }
-    return at + 1
-  }
-
-  #scanEscape(at: number): number {
-    const byte = this.#chunk[at] ?? noByte
-    if (byte === 0x75) {
-      this.#count = 0
-      this.#expected = expectations.hex
-    } else if (escapable.has(byte)) {
-      this.#expected = expectations.string
-    } else {
-      throw invalidJsonError()
-    }
-    return at + 1
-  }
-
-  #scanHex(at: number): number {
-    const byte = this.#chunk[at] ?? noByte
-    const isHex =
-      (byte >= 0x30 && byte <= 0x39) || (byte >= 0x41 && byte <= 0x46) || (byte >= 0x61 && byte <= 0x66)
-    if (!isHex) throw invalidJsonError()
-    this.#count += 1
-    if (this.#count === 4) this.#expected = expectations.string
-    return at + 1
-  }
-
-  #continueNumber(from: number): number {
-    const chunk = this.#chunk
-    const { length } = chunk
-    let part = this.#numberPart
-    let at = from
-    while (at < length) {
-      const next = continueNumber(part, chunk[at] ?? noByte)
-      if (next === noNumber) break
-      part = next
-      at += 1
-    }
-    this.#numberPart = part
-    if (at === length) return at
-    if (!canEndNumber(part)) throw invalidJsonError()
-    this.#endValue(at)
     return at
   }
 
-  #continueLiteral(at: number): number {
-    if (this.#chunk[at] !== this.#literal[this.#count]) throw invalidJsonError()
-    this.#count += 1
-    if (this.#count === this.#literal.length) this.#endValue(at + 1)
-    return at + 1
+  /** Returns the offset of the last byte of the escape. */
+  #scanEscape(at: number): number {
+    this.#isEscaped = true
+    const byte = this.#text[at] ?? noByte
+    if (escapable.has(byte)) return at
+    const last = at + 4
+    if (byte !== 0x75 || !/^[0-9a-fA-F]{4}$/.test(this.#text.toString('latin1', at + 1, last + 1)))
+      throw invalidJsonError()
+    return last
+  }
+
+  #continueNumber(from: number): number {
+    const text = this.#text
+    const end = this.#stepEnd
+    let part = this.#numberPart
+    let at = from
+    for (; at < end; at += 1) {
+      const next = continueNumber(part, text[at] ?? noByte)
+      if (next === noNumber) break
+      part = next
+    }
+    this.#numberPart = part
+    if (at === end) return at
+    if (!canEndNumber(part)) throw invalidJsonError()
+    this.#endValue(at)
+    return at
   }
 }
 

@@ -1,6 +1,5 @@
 import { quoteForMessage, refusal } from '../../catalog-api/index.ts'
 import { type JsonForm, type JsonKind, noValue, runAtOnce, type Steps } from '../../lib/index.ts'
-import { JsonEditor } from './json-editor.ts'
 import { JsonScanner, type JsonRoot } from './json-scanner.ts'
 
 /**
@@ -38,7 +37,7 @@ export class OpenMember {
   /** Whether another member remains before it. */
   readonly isFollowing: boolean
   /** Offset of its value, once that has begun. */
-  valueFrom: number | undefined
+  valueFrom = 0
 
   constructor(name: string, depth: number, object: OpenObject, parent: OpenMember | undefined, from: number) {
     this.name = name
@@ -48,7 +47,6 @@ export class OpenMember {
     this.form = object.form.members.get(name) ?? object.form.others
     this.from = from
     this.isFollowing = object.hasMember
-    this.valueFrom = undefined
   }
 
   /** Names of the member and of those that contain it, joined by dots. */
@@ -76,6 +74,13 @@ export class OpenObject {
   }
 }
 
+/** A new text in place of a part of the text. */
+interface Edit {
+  readonly from: number
+  readonly to: number
+  readonly bytes: Buffer
+}
+
 const nothing = Buffer.alloc(0)
 
 /** Budget for the names of all open objects: characters, plus a constant for each name. */
@@ -86,26 +91,20 @@ const maxListedNames = 8
 /** A number in a list counts as this part of a value: vectors are long, but cheap to read. */
 const numberShare = 0.1
 
-/** White space behind the outermost value that is held in a text that is taken before its end. */
-const maxTrailingBytes = 64 * 1024
-
-/** Bytes between two pauses: with the shortest members, some 0.3 ms of work. */
-const stepBytes = 4096
-
 /**
- * Transforms a JSON text that arrives in chunks, and rejects a text that parsers may read differently: it must satisfy
- * JsonScanner, and no object may repeat a name. Retains only the names of open objects and requested values, in bounded
- * memory. Every method throws InvalidInput (400, 413) once the text cannot be valid.
+ * Reads and edits a JSON text, and rejects a text that parsers may read differently: it must satisfy JsonScanner, and no object
+ * may repeat a name. Retains only the names of open objects and requested values, in bounded memory.
  */
 export class JsonTransformer {
   /** The outermost object, once it has started. */
   root: OpenObject | undefined
+  readonly #text: Buffer
   readonly #visitor: JsonVisitor
-  readonly #maxValueBytes: number
   readonly #maxValues: number
   readonly #isRequest: boolean
   readonly #scanner: JsonScanner
-  readonly #editor = new JsonEditor()
+  /** In the order of the text; none is within another one. */
+  readonly #edits: Edit[] = []
   readonly #objects: OpenObject[] = []
   /** By the depth of an object: its open member. By the depth of a list: the member that contains the list. */
   readonly #members: (OpenMember | undefined)[] = [undefined]
@@ -113,9 +112,6 @@ export class JsonTransformer {
   readonly #forms: JsonForm[]
   #remainingNameCost = maxNameCost
   #values = 0
-  #chunk: Buffer = nothing
-  /** Offset of the chunk in the whole text. */
-  #chunkOffset = 0
   /** The visitor is not called within the member that is open at this depth; 0 for none. */
   #skippedDepth = 0
   /** That member, if it is removed. */
@@ -132,84 +128,51 @@ export class JsonTransformer {
    * if nothing requests them.
    */
   constructor(
+    text: Buffer,
     visitor: JsonVisitor,
-    maxValueBytes: number,
     root: JsonRoot = 'object',
     maxValues = Number.POSITIVE_INFINITY,
   ) {
+    this.#text = text
     this.#visitor = visitor
-    this.#maxValueBytes = maxValueBytes
     this.#maxValues = maxValues
     this.#isRequest = root === 'object'
     this.#forms = [visitor.form ?? noValue]
-    this.#scanner = new JsonScanner(
-      {
-        open: (at, depth, isObject) => this.#open(at, depth, isObject),
-        name: (name, depth, separator) => this.#beginMember(name, depth, separator),
-        value: (at, byte) => this.#beginValue(at, kindOf(byte)),
-        item: (byte) => this.#beginItem(kindOf(byte)),
-        valueEnd: (at, depth, isEmpty) => this.#endValue(at, depth, isEmpty),
-        closeObject: () => this.#closeObject(),
-      },
-      root,
-    )
-  }
-
-  /** Reads the next chunk, and holds it until it is taken. */
-  push(chunk: Buffer): void {
-    runAtOnce(this.pushInSteps(chunk))
-  }
-
-  /** Like `push`, with pauses. Nothing may be taken before the end. */
-  *pushInSteps(chunk: Buffer): Steps<void> {
-    this.#editor.push(chunk)
-    this.#read(chunk.subarray(0, stepBytes))
-    for (let from = stepBytes; from < chunk.length; from += stepBytes) {
-      yield
-      this.#read(chunk.subarray(from, from + stepBytes))
+    const handler = {
+      open: this.#open.bind(this),
+      name: this.#beginMember.bind(this),
+      value: (at: number, byte: number) => this.#beginValue(at, kindOf(byte)),
+      item: (byte: number) => this.#beginItem(kindOf(byte)),
+      valueEnd: this.#endValue.bind(this),
+      closeObject: this.#closeObject.bind(this),
     }
-  }
-
-  #read(chunk: Buffer): void {
-    this.#chunk = chunk
-    this.#scanner.push(chunk)
-    this.#chunkOffset += chunk.length
-    for (const member of this.#wanted) this.#assertValueLength(member, this.#chunkOffset)
-  }
-
-  /** Ends the text. Returns whether it is an object, rather than `null` or empty. */
-  end(): boolean {
-    return this.#scanner.end()
+    this.#scanner = new JsonScanner(text, handler, root)
   }
 
   /**
-   * Takes all but the end of the last chunk, without the removed members. The last byte of the outermost value, and what
-   * follows it, is held until the end.
+   * Reads the whole text. Returns whether it is an object, rather than `null` or empty. Throws InvalidInput (400, 413), and
+   * what the visitor throws.
    */
-  takeReady(): Buffer[] {
-    if (this.#scanner.trailingBytes > maxTrailingBytes)
-      throw refusal(
-        'malformed_body',
-        `the body has more than ${maxTrailingBytes} bytes of white space behind its end; omit them`,
-      )
-    if (this.#removed !== undefined) this.#editor.replace(this.#removed.from, this.#chunkOffset, '')
-    const undecided = this.#possiblyAbsent?.from ?? this.#chunkOffset
-    // A value that is being read may still be replaced, or its member removed.
-    const wanted = this.#wanted[0]?.from ?? this.#chunkOffset
-    const before = this.#chunkOffset - this.#chunk.length
-    return this.#editor.takeUntil(Math.min(this.#scanner.safeEnd, undecided, wanted, before))
+  read(): Steps<boolean> {
+    return this.#scanner.scan()
   }
 
-  /** Takes the rest. Called after `end`. */
-  takeRest(): Buffer[] {
-    return this.#editor.takeUntil(this.#chunkOffset)
-  }
-
-  /** Adds a member at the start of an object, before any part of that object is taken. */
+  /** Adds a member at the start of an object. To be called when all has been read. */
   addMember(object: OpenObject, name: string, value: unknown): void {
     const text = `${JSON.stringify(name)}:${JSON.stringify(value)}`
-    this.#editor.insert(object.begin, object.hasMember ? `${text},` : text)
+    const bytes = Buffer.from(object.hasMember ? `${text},` : text)
+    const behind = this.#edits.findIndex(({ from }) => from >= object.begin)
+    this.#edits.splice(behind === -1 ? this.#edits.length : behind, 0, {
+      from: object.begin,
+      to: object.begin,
+      bytes,
+    })
     object.hasMember = true
+  }
+
+  /** Returns the text with all edits; the same bytes if there are none. */
+  write(): Steps<Buffer> {
+    return applyEdits(this.#text, this.#edits)
   }
 
   #open(at: number, depth: number, isObject: boolean): void {
@@ -248,7 +211,7 @@ export class JsonTransformer {
     }
     this.#named = member
     // The members before it were removed, which left their comma.
-    if (from === separator && !object.hasMember) this.#editor.replace(from, from + 1, '')
+    if (from === separator && !object.hasMember) this.#replace(from, from + 1, nothing)
     object.hasMember = true
     if (interest === 'value' || interest === 'both') this.#wanted.push(member)
     if (this.#visitor.isAbsentIfEmpty?.(member) === true) this.#possiblyAbsent = member
@@ -299,51 +262,63 @@ export class JsonTransformer {
       removed ??= this.#removed
       this.#removed = undefined
     }
-    const wanted = this.#wanted.at(-1)
-    const isWanted = wanted?.depth === depth
-    if (isWanted) {
-      this.#wanted.pop()
-      this.#assertValueLength(wanted, at)
-    }
+    const wanted = this.#wanted.at(-1)?.depth === depth ? this.#wanted.pop() : undefined
     if (removed !== undefined) this.#removeMember(removed, at)
-    else if (isWanted) this.#visitValue(wanted, at)
+    else if (wanted !== undefined) this.#visitValue(wanted, at)
   }
 
   #visitValue(member: OpenMember, end: number): void {
-    const from = member.valueFrom ?? end
-    const replacement = this.#visitor.visitValue?.(this.#editor.read(from, end), member)
+    const { valueFrom } = member
+    const edits = this.#edits.slice(this.#findEdit(valueFrom))
+    const text = runAtOnce(applyEdits(this.#text, edits, valueFrom, end)).toString()
+    const replacement = this.#visitor.visitValue?.(text, member)
     if (replacement === null) this.#removeMember(member, end)
-    else if (replacement !== undefined) this.#editor.replace(from, end, replacement)
+    else if (replacement !== undefined) this.#replace(valueFrom, end, Buffer.from(replacement))
   }
 
   #removeMember({ object, from, isFollowing }: OpenMember, end: number): void {
-    this.#editor.replace(from, end, '')
+    this.#replace(from, end, nothing)
     object.hasMember = isFollowing
   }
 
-  #assertValueLength({ name, valueFrom = Number.POSITIVE_INFINITY }: OpenMember, end: number): void {
-    if (end - valueFrom <= this.#maxValueBytes) return
-    throw refusal(
-      'malformed_body',
-      `${quoteForMessage(name)} in the body is longer than ${this.#maxValueBytes} bytes`,
-    )
+  /** Replaces a part that ends where the text has been read, with all edits in it. */
+  #replace(from: number, to: number, bytes: Buffer): void {
+    this.#edits.splice(this.#findEdit(from), Number.POSITIVE_INFINITY, { from, to, bytes })
+  }
+
+  /** Index of the first edit behind an offset. What is edited is near the end, so it is searched from there. */
+  #findEdit(at: number): number {
+    let index = this.#edits.length
+    while (index > 0 && (this.#edits[index - 1]?.from ?? 0) >= at) index -= 1
+    return index
   }
 }
 
-/** How much of a text is taken at once: with the shortest members, some milliseconds of work. */
-const transformedBytes = 64 * 1024
+/** Parts that are copied between two pauses. */
+const partsPerStep = 4096
 
-/** Transforms the whole JSON of a response, with pauses. Throws as JsonTransformer does. */
-export function* transformInSteps(text: Buffer, visitor: JsonVisitor): Steps<Buffer> {
-  const json = new JsonTransformer(visitor, text.length, 'any')
-  const transformed: Buffer[] = []
-  for (let from = 0; from < text.length; from += transformedBytes) {
-    yield* json.pushInSteps(text.subarray(from, from + transformedBytes))
-    for (const chunk of json.takeReady()) transformed.push(chunk)
+/** Returns a part of a text with the edits in it. */
+function* applyEdits(text: Buffer, edits: readonly Edit[], begin = 0, end = text.length): Steps<Buffer> {
+  if (edits.length === 0) return text.subarray(begin, end)
+  const length = edits.reduce((sum, { from, to, bytes }) => sum + bytes.length - (to - from), end - begin)
+  const edited = Buffer.allocUnsafe(length)
+  let read = begin
+  let written = 0
+  for (const [index, { from, to, bytes }] of edits.entries()) {
+    written += text.copy(edited, written, read, from)
+    written += bytes.copy(edited, written)
+    read = to
+    if (index % partsPerStep === partsPerStep - 1) yield
   }
-  json.end()
-  for (const chunk of json.takeRest()) transformed.push(chunk)
-  return concatChunks(transformed)
+  text.copy(edited, written, read, end)
+  return edited
+}
+
+/** Transforms the JSON of a response, with pauses. Throws as JsonTransformer does. */
+export function* transformInSteps(text: Buffer, visitor: JsonVisitor): Steps<Buffer> {
+  const json = new JsonTransformer(text, visitor, 'any')
+  yield* json.read()
+  return yield* json.write()
 }
 
 const kindsByFirstByte: ReadonlyMap<number, JsonKind | undefined> = new Map([
@@ -358,10 +333,4 @@ const kindsByFirstByte: ReadonlyMap<number, JsonKind | undefined> = new Map([
 /** Returns the kind of a value by its first byte; undefined for null. */
 function kindOf(byte: number): JsonKind | undefined {
   return kindsByFirstByte.has(byte) ? kindsByFirstByte.get(byte) : 'number'
-}
-
-/** Concatenates chunks; a single chunk is not copied. */
-export function concatChunks(chunks: readonly Buffer[]): Buffer {
-  const [first] = chunks
-  return first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks)
 }

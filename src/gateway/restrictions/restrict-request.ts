@@ -10,8 +10,8 @@ import {
   unsupportedError,
   type MemberChanges,
 } from './restricted-read.ts'
-import { concatChunks, JsonTransformer } from '../json/json-transformer.ts'
-import { isObject, parseJsonBytes } from '../../lib/index.ts'
+import { JsonTransformer } from '../json/json-transformer.ts'
+import { isObject, parseJsonBytes, runAtOnce } from '../../lib/index.ts'
 
 interface RestrictableRequest {
   readonly route: RouteMatch
@@ -29,7 +29,9 @@ export function restrictRequest(
   restriction: CallerRestriction,
 ) {
   const { changes, columns } = listChanges(request, members, restriction)
-  return { payload: changes === undefined ? payload : changePayload(payload, changes), columns }
+  if (changes === undefined) return { payload, columns }
+  const body = payload.form === 'bytes' ? payload.bytes : Buffer.alloc(0)
+  return { payload: { form: 'bytes', bytes: changeMembers(body, changes) } as const, columns }
 }
 
 const understoodInCounts: ReadonlySet<string> = new Set(['id', 'context', 'predicate', 'version', 'branch'])
@@ -84,29 +86,19 @@ function assertNoParameters(route: RouteMatch): void {
     throw unsupportedError(`the parameter ${JSON.stringify(name)} is not supported; omit it`)
 }
 
-function changePayload(payload: Payload, changes: MemberChanges): Payload {
-  if (payload.form === 'stream') throw unsupportedError('the body is too large')
-  return {
-    form: 'bytes',
-    bytes: changeMembers(payload.form === 'none' ? Buffer.alloc(0) : payload.bytes, changes),
-  }
-}
-
 /**
  * Replaces, adds and removes members of a JSON object that was checked, for which nothing and `null` count as `{}`. All
  * others stay as they were sent, numbers too.
  */
 export function changeMembers(body: Buffer, changes: MemberChanges): Buffer {
-  const json = new JsonTransformer(
-    { visitMember: ({ name, depth }) => (depth === 1 && changes.has(name) ? 'removal' : 'nothing') },
-    body.length,
-  )
-  json.push(body)
+  const json = new JsonTransformer(body, {
+    visitMember: ({ name, depth }) => (depth === 1 && changes.has(name) ? 'removal' : 'nothing'),
+  })
+  runAtOnce(json.read())
   const { root } = json
   if (root === undefined) return changeMembers(Buffer.from('{}'), changes)
-  json.end()
   for (const [name, value] of changes) if (value !== undefined) json.addMember(root, name, value)
-  return concatChunks(json.takeRest())
+  return runAtOnce(json.write())
 }
 
 /** What a restriction that is not in force would do to a request. */
@@ -131,9 +123,8 @@ export function tryRestriction(
   restriction: CallerRestriction,
 ): TriedRestriction {
   const isJson = request.route.operation.body === 'json'
-  const isLarge =
-    payload.form === 'stream' || (payload.form === 'bytes' && payload.bytes.length > maxTriedBytes)
-  if (isJson && isLarge) return { restriction, result: 'undecided' }
+  if (isJson && payload.form === 'bytes' && payload.bytes.length > maxTriedBytes)
+    return { restriction, result: 'undecided' }
   try {
     const members = isJson && payload.form === 'bytes' ? parseJsonBytes(payload.bytes) : {}
     listChanges(request, isObject(members) ? members : {}, restriction)

@@ -16,7 +16,7 @@ import { maxDecisionAgeMs } from '../bounds.ts'
 import { advance } from '../context.ts'
 import { HeadFacts, readBodyFacts } from '../facts/stated-facts.ts'
 import { authorize } from './authorize.ts'
-import { needsWholeBody, type BodyRead } from './read-body.ts'
+import { needsAllMembers, type BodyRead } from './read-body.ts'
 
 /** Proof that the policies allow a whole request. The class is private, so only this module creates one. */
 class Permit extends Decisions {
@@ -50,8 +50,7 @@ export interface AuthorizeBodyOptions {
 }
 
 /**
- * Stage 7: asks the policies for every permission that a whole request requires, with the facts of its body. If only the start
- * of the body was read, facts that the rest may state count against the caller. If the body took long, or the policies have
+ * Stage 7: asks the policies for every permission that a whole request requires, with the facts of its body. If the body took long, or the policies have
  * changed, the caller is authenticated and the head authorized again. Runs in slices for a batch, so that a large one does
  * not block other requests. Rejects with DeniedError (401, 403, 404), AuthenticationError, InvalidInput (400), or
  * ServiceUnavailable (503) for a body that was not read as the changed policies need it.
@@ -97,10 +96,10 @@ async function authorizeAgain(
   { authenticator, policies }: AuthorizeBodyOptions,
 ): Promise<BodyRead> {
   const principal = await authenticator.authenticate(request.head.credentials)
-  const isRetained = needsWholeBody(request)
+  const hasAllMembers = needsAllMembers(request)
   if (getPrincipalKey(principal) !== getPrincipalKey(request.principal)) throw changedError()
   const again = authorize(advance(request, { principal }), policies.current())
-  if (!isRetained && needsWholeBody(again)) throw changedError()
+  if (!hasAllMembers && needsAllMembers(again)) throw changedError()
   return again
 }
 
@@ -136,7 +135,7 @@ function* decideBody(request: BodyRead): Steps<Permit> {
   const { policies } = headPermit
   const facts = new HeadFacts(request.head, new Date())
   const context = { principal, policies, facts }
-  const read = readBodyFacts(request, body.members, body.isWhole)
+  const read = readBodyFacts(request, body.members)
   const decisions: PermissionDecision[] = []
   let mayDescribe = true
   for (const requiredPermission of listRequestPermissions(request, read, body)) {

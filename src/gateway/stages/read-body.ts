@@ -8,7 +8,7 @@ import {
   validateParameter,
 } from '../../catalog-api/index.ts'
 import { isAddedByBrowser } from './authenticate.ts'
-import { isDecidedByBody, requiresBody } from '../authorization/list-required-permissions.ts'
+import { isDecidedByMembers, requiresBody } from '../authorization/list-required-permissions.ts'
 import type { CheckedBody } from '../body/checked-body.ts'
 import type { BodyLimits } from '../body/read-bounded.ts'
 import { readArrowBody, readArrowSchema } from '../body/read-arrow-body.ts'
@@ -22,7 +22,7 @@ import type { Upstreams } from '../upstream/upstreams.ts'
 import type { Authorized } from './authorize.ts'
 import type { Admitted } from './limit.ts'
 
-/** A request whose body agrees with its route, as far as it was read. */
+/** A request whose body agrees with its route. */
 export interface BodyRead extends Admitted {
   readonly body: CheckedBody
   /** The parameters of the route, with those that the body of a listing states. */
@@ -36,9 +36,8 @@ export interface ReadBodyOptions {
 }
 
 /**
- * Stage 6: reads the body and compares it with the route. Bodies that may affect a decision, and bodies of changes
- * within the size limit, are read as a whole. Of a larger body, and of an Arrow stream, the beginning is read, and the rest is
- * checked while it is sent upstream. Throws InvalidInput (400, 409, 413), LimitExceeded (429), or Overloaded (503).
+ * Stage 6: reads the body and compares it with the route. Of an Arrow stream, the schema is read, and the rest is checked
+ * while it is sent upstream. Throws InvalidInput (400, 409, 413), LimitExceeded (429), or Overloaded (503).
  */
 export async function readBody(
   request: Admitted,
@@ -71,16 +70,13 @@ function checkBody(
     // Settings may have moved the namespace to another upstream, which has other jobs.
     return upstreams.forId(job.id).name === job.upstream ? job : undefined
   }
-  return readJsonBody(request, body, { limits, needsWholeBody: needsWholeBody(request), openJob })
+  return readJsonBody(request, body, { limits, needsAllMembers: needsAllMembers(request), openJob })
 }
 
-/** Whether the body may affect the decision, so that all of it must be read and retained before. */
-export function needsWholeBody({ route: { operation }, headPermit }: Authorized): boolean {
+/** Whether all members of a JSON body are needed: to decide, to list, or to restrict what is read. */
+export function needsAllMembers({ route: { operation }, headPermit }: Authorized): boolean {
   return (
-    isDecidedByBody(operation) ||
-    operation.lists !== undefined ||
-    headPermit.restriction !== undefined ||
-    headPermit.decisions.some(({ result }) => result === 'undecided')
+    isDecidedByMembers(operation) || operation.lists !== undefined || headPermit.restriction !== undefined
   )
 }
 

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
 import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
-import { expectError } from '../../gateway/support/expect-error.ts'
 import { countRefusals } from '../../gateway/support/count-refusals.ts'
 import { withUpstream } from '../../gateway/support/open-gateway.ts'
 import { startGatewayAndUpstream } from '../../gateway/support/running-gateway.ts'
@@ -98,19 +97,4 @@ it('the audit record of the change contains the paths of allowed members, never 
   expect(one?.details).toMatchObject({ members: ['new_columns.comment', 'comment'] })
   expect(JSON.stringify(one)).not.toContain(comment)
   expect(other?.details).not.toHaveProperty('members')
-})
-
-it('an allowed member that is too late for the audit record of a large change is refused', async () => {
-  const { gateway, upstream } = await startGatewayAndUpstream(setup)
-  const large = `"predicate":"true${' '.repeat(1_600_000)}"`
-  const late = await gateway.post(`${table}/delete`, { body: `{${large},"note":"x"}` })
-  expectError(late, { kind: 'InvalidInput', says: '"note" is too late in a body of this size' })
-  const [arrival] = upstream.requests.splice(0)
-  if (arrival !== undefined) await expect(arrival.body).rejects.toThrow('aborted')
-  expect(await gateway.post(`${table}/delete`, { body: `{"note":"x",${large}}` })).toMatchObject({
-    status: 200,
-  })
-  await gateway.stop()
-  const details = ofKind(await recordsOf(gateway.auditFolder), 'intent').map((intent) => intent.details)
-  expect(details.at(-1)).toMatchObject({ members: ['note'] })
 })

@@ -1,13 +1,6 @@
 import fc from 'fast-check'
 import { unitInterval } from '../../support/unit-interval.ts'
 
-/** A valid or invalid JSON text, as bytes. */
-export interface JsonCase {
-  readonly bytes: Buffer
-  /** Offsets at which it is split into chunks, as fractions of its length. */
-  readonly cuts: readonly number[]
-}
-
 /** Names with an effect, their look-alikes, and names with characters that are hard to parse. */
 const name = fc.oneof(
   fc.constantFrom(
@@ -64,16 +57,13 @@ const { object } = fc.letrec<{ object: string; value: string }>((tie) => ({
     ),
 }))
 
-const cuts = fc.array(unitInterval, { maxLength: 6 })
-
 /** Objects, some with a repeated name. */
-export const jsonObjects: fc.Arbitrary<JsonCase> = fc.record({
-  bytes: fc.tuple(space, object, space).map((parts) => Buffer.from(parts.join(''))),
-  cuts,
-})
+export const jsonObjects: fc.Arbitrary<Buffer> = fc
+  .tuple(space, object, space)
+  .map((parts) => Buffer.from(parts.join('')))
 
 /** The same with bytes changed, removed or inserted: mostly invalid JSON. */
-export const mutatedObjects: fc.Arbitrary<JsonCase> = fc
+export const mutatedObjects: fc.Arbitrary<Buffer> = fc
   .tuple(
     jsonObjects,
     fc.array(
@@ -88,23 +78,9 @@ export const mutatedObjects: fc.Arbitrary<JsonCase> = fc
       { minLength: 1, maxLength: 3 },
     ),
   )
-  .map(([{ bytes, cuts }, mutations]) => ({
-    cuts,
-    bytes: mutations.reduce((text, { at, removed, added }) => {
+  .map(([bytes, mutations]) =>
+    mutations.reduce((text, { at, removed, added }) => {
       const from = Math.floor(at * text.length)
       return Buffer.concat([text.subarray(0, from), added, text.subarray(from + removed)])
     }, bytes),
-  }))
-
-export function splitIntoChunks({ bytes, cuts }: JsonCase): Buffer[] {
-  const locations = [
-    0,
-    ...cuts.map((cut) => Math.floor(cut * bytes.length)).toSorted((a, b) => a - b),
-    bytes.length,
-  ]
-  return locations.slice(1).map((end, index) => bytes.subarray(locations[index], end))
-}
-
-export function splitIntoBytes(bytes: Buffer): Buffer[] {
-  return Array.from(bytes, (_, index) => bytes.subarray(index, index + 1))
-}
+  )

@@ -1,16 +1,15 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import { runAtOnce } from '../../../src/lib/index.ts'
 import {
   JsonTransformer,
   type MemberInterest,
   type OpenMember,
   type OpenObject,
 } from '../../../src/gateway/json/json-transformer.ts'
-import { unitInterval } from '../../support/unit-interval.ts'
 import { isThorough } from '../../support/thorough.ts'
-import { splitIntoBytes, splitIntoChunks } from './json-arbitraries.ts'
 
-// Compares edits of a chunked text with a model: a document that is known in its parts, edited by serializing it again.
+// Compares edits of a text with a model: a document that is known in its parts, edited by serializing it again.
 
 /** A value with the parts of its text. */
 type Node =
@@ -205,30 +204,22 @@ function replace(name: string): string | null | undefined {
   return name === 'flag' ? replacement : undefined
 }
 
-/** Transforms a document, and takes what is ready after each chunk unless members are added. */
-function passed(chunks: readonly Buffer[], additions: Additions) {
+/** Transforms a document. */
+function transform(original: string, additions: Additions) {
   const values: [name: string, value: unknown][] = []
   let query: OpenObject | undefined
-  const text = new JsonTransformer(
-    {
-      visitMember(member) {
-        if (member.depth === 2 && member.parent?.name === 'query') query = member.object
-        return interestIn(member)
-      },
-      isAbsentIfEmpty: ({ name }) => absentIfEmpty.has(name),
-      visitValue(text, { name }) {
-        values.push([name, JSON.parse(text)])
-        return replace(name)
-      },
+  const text = new JsonTransformer(Buffer.from(original), {
+    visitMember(member) {
+      if (member.depth === 2 && member.parent?.name === 'query') query = member.object
+      return interestIn(member)
     },
-    1_000_000,
-  )
-  const isStreamed = additions === none
-  const out = chunks.flatMap((chunk) => {
-    text.push(chunk)
-    return isStreamed ? text.takeReady() : []
+    isAbsentIfEmpty: ({ name }) => absentIfEmpty.has(name),
+    visitValue(text, { name }) {
+      values.push([name, JSON.parse(text)])
+      return replace(name)
+    },
   })
-  expect(text.end()).toBe(true)
+  expect(runAtOnce(text.read())).toBe(true)
   const add = (object: OpenObject | undefined, members: readonly Added[]): void => {
     // Added members are inserted at the start, so the last one comes first.
     for (const { name, value } of object ? members.toReversed() : []) {
@@ -237,29 +228,18 @@ function passed(chunks: readonly Buffer[], additions: Additions) {
   }
   add(text.root, additions.root)
   add(query, additions.query)
-  const sent = Buffer.concat([...out, ...text.takeRest()]).toString()
-  return { sent, values, hasQuery: query !== undefined }
+  return { sent: String(runAtOnce(text.write())), values, hasQuery: query !== undefined }
 }
-
-function inChunks(text: string, cuts: readonly number[]): Buffer[][] {
-  const bytes = Buffer.from(text)
-  return [[bytes], splitIntoChunks({ bytes, cuts }), splitIntoBytes(bytes)]
-}
-
-const cuts = fc.array(unitInterval, { maxLength: 6 })
-const documents = fc.record({ document: object, around: space, cuts })
 
 it('removes and replaces members, and changes no other byte', () => {
   let changed = 0
   fc.assert(
-    fc.property(documents, ({ document, around, cuts }) => {
+    fc.property(object, space, (document, around) => {
       const original = around + write(document) + around
       const expected = around + writeEdited(document) + around
       expect(JSON.parse(expected)).toEqual(edited(JSON.parse(original), []))
       if (expected !== original) changed += 1
-      for (const chunks of inChunks(original, cuts)) {
-        expect(passed(chunks, none)).toMatchObject({ sent: expected, values: valuesIn(document) })
-      }
+      expect(transform(original, none)).toMatchObject({ sent: expected, values: valuesIn(document) })
     }),
     { numRuns: runs },
   )
@@ -268,47 +248,17 @@ it('removes and replaces members, and changes no other byte', () => {
 
 it('adds members at the start, whatever is removed behind them', () => {
   let bare = 0
-  const withAdditions = fc.record({ document: object, cuts, root: added, query: added })
   fc.assert(
-    fc.property(withAdditions, ({ document, cuts, root, query }) => {
+    fc.property(object, added, added, (document, root, query) => {
       const original = write(document)
-      for (const chunks of inChunks(original, cuts)) {
-        const { sent, hasQuery } = passed(chunks, { root, query })
-        const ofQuery = hasQuery ? query : []
-        if (root.length > 0 && writeEdited(document).trim().length === 2) bare += 1
-        expect(sent).toBe(writeEdited(document, root, ofQuery))
-        expect(JSON.parse(sent)).toEqual(edited(JSON.parse(original), root, ofQuery))
-      }
+      const { sent, hasQuery } = transform(original, { root, query })
+      const ofQuery = hasQuery ? query : []
+      if (root.length > 0 && writeEdited(document).trim().length === 2) bare += 1
+      expect(sent).toBe(writeEdited(document, root, ofQuery))
+      expect(JSON.parse(sent)).toEqual(edited(JSON.parse(original), root, ofQuery))
     }),
     { numRuns: runs },
   )
   // Including objects that become empty.
   expect(bare).toBeGreaterThan(runs / 75)
-})
-
-it('returns nothing that is removed later, and never the whole text before its end', () => {
-  fc.assert(
-    fc.property(documents, ({ document, around, cuts }) => {
-      const original = Buffer.from(write(document) + around)
-      const expected = Buffer.from(writeEdited(document))
-      for (const chunks of inChunks(String(original), cuts)) {
-        const text = new JsonTransformer(
-          {
-            visitMember: interestIn,
-            isAbsentIfEmpty: ({ name }) => absentIfEmpty.has(name),
-            visitValue: (_text, { name }) => replace(name),
-          },
-          1_000_000,
-        )
-        let stated = Buffer.alloc(0)
-        for (const chunk of chunks) {
-          text.push(chunk)
-          stated = Buffer.concat([stated, ...text.takeReady()])
-          expect(stated.length).toBeLessThan(expected.length)
-          expect(stated.equals(expected.subarray(0, stated.length))).toBe(true)
-        }
-      }
-    }),
-    { numRuns: runs },
-  )
 })

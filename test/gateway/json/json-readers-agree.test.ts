@@ -2,13 +2,8 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { CatalogError } from '../../../src/catalog-api/catalog-error.ts'
 import { JsonTransformer } from '../../../src/gateway/json/json-transformer.ts'
-import {
-  splitIntoBytes,
-  jsonObjects,
-  mutatedObjects,
-  splitIntoChunks,
-  type JsonCase,
-} from './json-arbitraries.ts'
+import { runAtOnce } from '../../../src/lib/index.ts'
+import { jsonObjects, mutatedObjects } from './json-arbitraries.ts'
 import { isThorough } from '../../support/thorough.ts'
 
 // Compares the scanner with a slow and obvious reader that uses JSON.parse: both must accept the same texts.
@@ -51,28 +46,20 @@ function asMap(value: object): Members {
   return new Map(Object.entries(value) as [string, Json][])
 }
 
-/** Uses the scanner, chunk by chunk. */
-function scanned(chunks: readonly Buffer[]): Reading {
+/** Uses the scanner. */
+function scanned(bytes: Buffer): Reading {
   const members: Members = new Map()
-  const text = new JsonTransformer(
-    {
-      visitMember: () => 'value',
-      visitValue(value, { name }) {
-        members.set(name, JSON.parse(value) as Json)
-        return undefined
-      },
+  const text = new JsonTransformer(bytes, {
+    visitMember: () => 'value',
+    visitValue(value, { name }) {
+      members.set(name, JSON.parse(value) as Json)
+      return undefined
     },
-    1_000_000,
-  )
+  })
   try {
-    const out = chunks.flatMap((chunk) => {
-      text.push(chunk)
-      return text.takeReady()
-    })
-    const isObject = text.end()
+    const isObject = runAtOnce(text.read())
     // Without removals the text is unchanged.
-    if (!Buffer.concat([...out, ...text.takeRest()]).equals(Buffer.concat(chunks)))
-      throw new Error('other bytes')
+    if (!runAtOnce(text.write()).equals(bytes)) throw new Error('other bytes')
     return { members: isObject ? members : undefined }
   } catch (error) {
     if (error instanceof CatalogError && error.status === 400) return 'refused'
@@ -80,19 +67,16 @@ function scanned(chunks: readonly Buffer[]): Reading {
   }
 }
 
-const numRuns = isThorough ? 1_000 : 80
-
-it.each<[what: string, documents: fc.Arbitrary<JsonCase>, runs: number]>([
+it.each<[what: string, documents: fc.Arbitrary<Buffer>, runs: number]>([
   ['objects', jsonObjects, isThorough ? 1_000 : 80],
   ['objects with bytes changed', mutatedObjects, isThorough ? 3_000 : 250],
-])('%s are read as by JSON.parse, in one chunk or several', (_what, documents, runs) => {
+])('%s are read as by JSON.parse', (_what, documents, runs) => {
   let refused = 0
   fc.assert(
     fc.property(documents, (document) => {
-      const expected = obviously(document.bytes)
+      const expected = obviously(document)
       if (expected === 'refused') refused += 1
-      const inChunks = [[document.bytes], splitIntoChunks(document), splitIntoBytes(document.bytes)]
-      expect(inChunks.map(scanned)).toEqual([expected, expected, expected])
+      expect(scanned(document)).toEqual(expected)
     }),
     { numRuns: runs },
   )
@@ -113,68 +97,47 @@ it('any byte of a document may be changed', () => {
     for (const byte of others) {
       const bytes = Buffer.from(sample)
       bytes[at] = byte
-      const readings = [[bytes], [bytes.subarray(0, at), bytes.subarray(at)]].map(scanned)
+      expect(scanned(bytes), `${byte} at ${at}`).toEqual(obviously(bytes))
+    }
+  }
+})
+
+const pause = 4096
+
+it.each<[what: string, begin: string, unit: string, end: string]>([
+  ['a string', '{"a":"', 'x', '"}'],
+  ['characters of several bytes', '{"a":"', '\u00e9', '"}'],
+  ['escapes', '{"a":"', '\\u00e9', '"}'],
+  ['a number', '{"a":1', '0', '}'],
+  ['a name', '{"', 'n', '":true}'],
+  ['white space', '{"a":1}', ' ', ''],
+])('%s may lie over a pause of the reader', (_what, begin, unit, end) => {
+  for (let before = pause - 12; before <= pause + 2; before += 1) {
+    const units = unit.repeat(Math.ceil((before - begin.length) / Buffer.byteLength(unit)) + 4)
+    for (const document of [begin + units + end, ' '.repeat(before) + begin + unit + end]) {
+      const bytes = Buffer.from(document)
       const expected = obviously(bytes)
-      expect(readings, `${byte} at ${at}`).toEqual([expected, expected])
+      expect(expected).not.toBe('refused')
+      expect(scanned(bytes)).toEqual(expected)
+      if (end !== '') expect(scanned(bytes.subarray(0, -1))).toBe('refused')
     }
   }
 })
 
-it('does not return the last chunk before the end of the text', () => {
-  fc.assert(
-    fc.property(jsonObjects, (document) => {
-      const chunks = splitIntoChunks(document).filter(({ length }) => length > 0)
-      const text = new JsonTransformer({ visitMember: () => 'nothing' }, 0)
-      let stated = 0
-      let before = 0
-      for (const chunk of chunks) {
-        try {
-          text.push(chunk)
-        } catch {
-          return
-        }
-        for (const { length } of text.takeReady()) stated += length
-        expect(stated).toBeLessThanOrEqual(before)
-        before += chunk.length
-      }
-    }),
-    { numRuns },
-  )
-})
+function objectOf(names: readonly string[]): Buffer {
+  return Buffer.from(`{${names.map((name) => `"${name}":{}`).join(',')}}`)
+}
 
-it('white space behind the end is held in bounded memory', () => {
-  const text = new JsonTransformer({ visitMember: () => 'nothing' }, 0)
-  text.push(Buffer.from('{"a":1}'))
-  expect(() => {
-    for (let count = 0; count < 100; count += 1) {
-      text.push(Buffer.alloc(1000, ' '))
-      text.takeReady()
-    }
-  }).toThrow('more than 65536 bytes of white space behind its end')
-})
-
-it('a name may have 64 KiB with its brace and quotes', () => {
-  const text = new JsonTransformer({ visitMember: () => 'nothing' }, 0)
-  expect(() => text.push(Buffer.from(`{"${'a'.repeat(65_533)}":1}`))).not.toThrow()
-})
-
-it.each<[what: string, says: RegExp, document: Buffer]>([
-  ['a name of 64 KiB', /a name in the body/, Buffer.from(`{"${'a'.repeat(65_534)}":1}`)],
+it.each<[what: string, says: RegExp, size: number, create: (size: number) => Buffer]>([
+  ['a name', /a name in the body is longer/, 65_534, (size) => objectOf(['a'.repeat(size)])],
   [
-    'a value that is wanted',
-    /"a" in the body is longer than 100 bytes/,
-    Buffer.from(`{"a":"${'b'.repeat(100)}"}`),
-  ],
-  [
-    'the names of an object that is open',
+    'the names of an object',
     /the names in the body take too much memory/,
-    Buffer.from(`{${Array.from({ length: 140_000 }, (_, index) => `"${index}":{}`).join(',')}}`),
+    112_000,
+    (size) => objectOf(Array.from({ length: size }, (_, index) => `${index}`.padStart(5, '0'))),
   ],
-])('%s is read in bounded memory, in any chunks', (_what, says, document) => {
-  for (const size of [document.length, 1000, 64]) {
-    const text = new JsonTransformer({ visitMember: ({ name }) => (name === 'a' ? 'value' : 'nothing') }, 100)
-    expect(() => {
-      for (let at = 0; at < document.length; at += size) text.push(document.subarray(at, at + size))
-    }).toThrow(says)
-  }
+])('%s is read in bounded memory', (_what, says, size, create) => {
+  expect(scanned(create(size))).not.toBe('refused')
+  const text = new JsonTransformer(create(size * 1.01), { visitMember: () => 'nothing' })
+  expect(() => runAtOnce(text.read())).toThrow(says)
 })
