@@ -14,13 +14,14 @@ import {
   readOnce,
   readSecret,
   readServerCertificates,
+  readTlsFiles,
+  type TlsFiles,
   toError,
 } from '../lib/index.ts'
 import type { ListenAddress } from '../settings/index.ts'
 import { directOutbound, openOutbound } from '../outbound/index.ts'
 import { readPageTokenSecret, readUpstreamOptions } from '../gateway/index.ts'
 import {
-  anonymousPrincipal,
   describeUnusableKeys,
   listKeys,
   openAssertionSigner,
@@ -34,23 +35,17 @@ import { readRedisAccess } from '../limits/index.ts'
 import { quoteForMessage } from '../catalog-api/index.ts'
 import {
   assertAnyPolicy,
-  compilePolicies,
   createSettingsVocabulary,
-  describeUnknownName,
-  lintWithShadowPolicies,
   listIgnoredFiles,
-  type LoadedPolicies,
   loadPolicies,
   namePolicyFolders,
 } from '../policy/index.ts'
 import { findDevelopmentFiles } from './dev/development-files.ts'
-import { probeConnections, checkTlsFiles } from './common/probe-connections.ts'
 import { probeUpstreams } from './common/probe-upstreams.ts'
 import { readConfig } from './common/arguments.ts'
 import { runStep, CommandFailure } from './common/command-failure.ts'
 import type { Io } from './common/io.ts'
 import { formatExample, newCommand } from './common/new-command.ts'
-import { countFindings, readKnownCredentials } from './policy/policy-lint.ts'
 
 export function checkCommand(io: Io): Command {
   return newCommand('check', io)
@@ -58,10 +53,7 @@ export function checkCommand(io: Io): Command {
       'check settings, policies, keys, ports and the audit folder, and print the effective settings',
     )
     .requiredOption('--config <file>', 'settings file (YAML)')
-    .option(
-      '--probe',
-      'also read from each upstream, with the credential of the gateway, and connect to all other hosts',
-    )
+    .option('--probe', 'also read from each upstream, with the credential of the gateway')
     .addHelpText('after', formatExample('catalog-gateway check --config gateway.yaml --probe'))
     .addHelpText(
       'after',
@@ -70,11 +62,8 @@ export function checkCommand(io: Io): Command {
     )
     .action(async ({ config, probe }: { config: string; probe?: true }) => {
       const settings = await readConfig(config, io)
-      const { outbound, loaded, used } = await checkResources(settings, io)
-      if (probe) {
-        await probeUpstreams(settings.upstreams, outbound, io)
-        await probeConnections(settings, outbound, io)
-      }
+      const { outbound, used } = await checkResources(settings, io)
+      if (probe) await probeUpstreams(settings.upstreams, outbound, io)
       const ignored = await listIgnoredFiles(settings.policies.folder)
       const warnings = [
         ...ignored.map(({ path }) => `${path} is not read; expected the extension .yaml or .yml`),
@@ -82,7 +71,6 @@ export function checkCommand(io: Io): Command {
           (entry) => `NO_PROXY: the entry ${quoteForMessage(entry)} is malformed, and matches no host`,
         ),
         ...findSettingsWarnings(settings),
-        ...(await findNameWarnings(settings, loaded, config)),
         ...used,
       ]
       for (const warning of warnings) io.stderr.write(`warning: ${warning}\n`)
@@ -90,32 +78,9 @@ export function checkCommand(io: Io): Command {
     })
 }
 
-/** Returns how many findings the policies have, and the names in limits that no credential has. */
-async function findNameWarnings(
-  settings: GatewaySettings,
-  loaded: Pick<LoadedPolicies, 'set' | 'withShadowPolicies'>,
-  config: string,
-) {
-  const known = await readKnownCredentials(settings)
-  const named = { ...known, principals: new Set([...known.principals, anonymousPrincipal.name]) }
-  const { errors, warnings, text } = countFindings(lintWithShadowPolicies(loaded, known))
-  const { rates, byteQuotas, concurrency } = settings.limits
-  return [
-    ...[...rates, ...byteQuotas, ...concurrency].flatMap(({ name, principals = [] }) =>
-      principals.flatMap((principal) => {
-        const problem = describeUnknownName('user', principal, named)
-        return problem === undefined ? [] : [`the limit ${name} ${problem}`]
-      }),
-    ),
-    ...(errors + warnings === 0
-      ? []
-      : [`the policies have findings (${text}); see catalog-gateway policy lint --config ${config}`]),
-  ]
-}
-
 /**
  * Reads every file that the settings name, and tries their ports and the audit folder; reports all errors, not just the
- * first. Returns the policies in force, too, and in sentences what another process uses, such as the running gateway.
+ * first. Returns in sentences what another process uses, such as the running gateway.
  */
 async function checkResources(settings: GatewaySettings, io: Io) {
   const { listen, policies, identity, audit, upstreams, listing, limits, traces } = settings
@@ -134,23 +99,28 @@ async function checkResources(settings: GatewaySettings, io: Io) {
   await check('the settings of `outbound` cannot be used', async () => {
     outbound = await openOutbound(settings.outbound, io.environment, readOnce)
   })
-  await checkTlsFiles(settings, io.environment, (setting, { message }) =>
-    failures.push(`the TLS files of ${setting} cannot be used:\n  ${message}`),
-  )
+  const { apiKeys, bootstrapKey, introspection, assertion, issuers } = identity
+  const receivers = audit.sinks.flatMap((sink) => (sink.type === 'otlp' ? [sink] : []))
+  const clients: readonly (readonly [setting: string, files: TlsFiles | undefined])[] = [
+    ...issuers.map((issuer) => [`identity.issuers.${issuer.name}`, issuer] as const),
+    ['identity.introspection', introspection],
+    ...receivers.map((sink) => [`audit.sinks.${sink.name}`, sink] as const),
+    ['traces', traces],
+    ['limits.shared', limits.shared?.tls],
+  ]
+  for (const [setting, tls] of clients)
+    await use(`the TLS files of ${setting}`, tls, (files) => readTlsFiles(files, `of ${setting}`))
   await use('the certificates of `listen`', listen.tls, readServerCertificates)
   const vocabulary = createSettingsVocabulary(settings)
-  const none = compilePolicies([])
-  let loaded: Pick<LoadedPolicies, 'set' | 'withShadowPolicies'> = { set: none, withShadowPolicies: none }
   const folders = policies.folder.join(' and ')
   await check(`the policies in ${folders} cannot be used`, async () => {
-    loaded = await loadPolicies(policies.folder, vocabulary)
+    const loaded = await loadPolicies(policies.folder, vocabulary)
     for (const { path, prefix } of namePolicyFolders(policies.folder)) {
       const files = loaded.withShadowPolicies.documents.filter(({ file }) => file.startsWith(prefix))
       assertAnyPolicy(path, files.length)
     }
     assertAnyPolicy(folders, loaded.set.documents.length)
   })
-  const { apiKeys, bootstrapKey, introspection, assertion, issuers } = identity
   await use('the secret for introspection', introspection?.clientSecretFile, readSecret)
   await use('the keys of assertions', assertion, (keys) => openAssertionSigner(keys, Date.now))
   let keys: readonly StoredKey[] = []
@@ -165,9 +135,8 @@ async function checkResources(settings: GatewaySettings, io: Io) {
   await use('the secret of page tokens', listing?.tokenKeyFile, readPageTokenSecret)
   await use('the key of the seals', audit.sealKeyFile, readSealKey)
   await use('the key of the redaction', audit.redaction.keyFile, readRedactionKey)
-  for (const sink of audit.sinks)
-    if (sink.type === 'otlp')
-      await use(`the secret of audit.sinks.${sink.name}`, sink.credential?.file, readSecret)
+  for (const { name, credential } of receivers)
+    await use(`the secret of audit.sinks.${name}`, credential?.file, readSecret)
   await use('the secret of traces', traces?.credential?.file, readSecret)
   await use('the files of the shared limits', limits.shared, (shared) => readRedisAccess(shared, outbound))
   for (const upstream of upstreams) {
@@ -192,7 +161,7 @@ async function checkResources(settings: GatewaySettings, io: Io) {
     await tryUse(`the address of ${path.join('.')}`, () => tryListen(address))
   await tryUse('audit.folder', () => checkAuditFolder(audit.folder))
   if (failures.length > 0) throw new CommandFailure(failures.join('\n'))
-  return { outbound, loaded, used }
+  return { outbound, used }
 }
 
 async function tryListen({ host, port }: ListenAddress): Promise<void> {

@@ -18,7 +18,6 @@ export function acceptanceHint(name: UnsafeName): string {
 /** Returns what is allowed, but dangerous, each with the path of its setting. */
 export function findSettingsWarnings(settings: {
   readonly listen: ListenSettings
-  readonly timeouts: Readonly<Record<string, number>>
   readonly upstreams: readonly UpstreamSettings[]
 }): readonly string[] {
   const { host, tls, trustedProxies, clientCertificateFrom } = settings.listen
@@ -36,14 +35,5 @@ export function findSettingsWarnings(settings: {
   for (const { name, url } of settings.upstreams)
     if (/\/v1\/?$/.test(url))
       warnings.push(`url of the upstream ${name}: is ${url}; omit /v1, which the gateway appends itself`)
-  const timeouts = [
-    ...Object.entries(settings.timeouts).map(([name, value]) => [`timeouts.${name}`, value] as const),
-    ...settings.upstreams.map(
-      ({ name, timeouts }) => [`totalTimeoutMs of the upstream ${name}`, timeouts.totalTimeoutMs] as const,
-    ),
-  ]
-  // A timeout of seconds is written without its unit.
-  for (const [name, value] of timeouts.filter(([, value]) => value < 1_000))
-    warnings.push(`${name}: is ${value} ms; for ${value} seconds, write ${value}s`)
   return warnings
 }

@@ -12,6 +12,5 @@ export { type AssertionSigner, jwksPath, openAssertionSigner } from './assertion
 export { type Authenticator, createAuthenticator, type Credentials } from './authenticate.ts'
 export { AuthenticationError, challenge } from './authentication-error.ts'
 export type { JwksStatus } from './jwt/jwks.ts'
-export { openIssuerFetcher, readJwksFile } from './jwt/open-jwks.ts'
-export { defaultJwksTiming } from './jwt/remote-jwks.ts'
+export { readJwksFile } from './jwt/open-jwks.ts'
 export { anonymousPrincipal, authenticationMethods, type Principal } from './principal.ts'

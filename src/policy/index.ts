@@ -32,12 +32,7 @@ export {
   whoCanTag,
 } from './analysis/grants.ts'
 export { createRefusedFinding, type Finding } from './analysis/lint/finding.ts'
-export {
-  describeUnknownName,
-  type KnownCredentials,
-  listNames,
-  suggestGroup,
-} from './analysis/lint/lint-names.ts'
+export { type KnownCredentials, listNames, suggestGroup } from './analysis/lint/lint-names.ts'
 export { lintWithShadowPolicies } from './analysis/lint/lint-policies.ts'
 export { countCalls, type RecordedCall, type ReplayedCalls, ReplayTally } from './analysis/replay.ts'
 export { formatRule, listNamespaces } from './analysis/steps.ts'
@@ -86,7 +81,7 @@ export {
   findUnstatedFacts,
   type WrittenRequest,
 } from './language/written-request.ts'
-export { compilePolicies, type PolicySet } from './policy-set.ts'
+export type { PolicySet } from './policy-set.ts'
 export type { VisibleColumns } from './restrictions/column-types.ts'
 export { FilterError } from './restrictions/filter-tokens.ts'
 export { type FindColumn, printColumnExpression, printFilter } from './restrictions/print-filter.ts'

@@ -45,3 +45,19 @@ it('fails for an upstream that refuses the credential, has no such path, or cann
     messages: expect.stringMatching(/cannot be reached:\n.*ECONNREFUSED/),
   })
 })
+
+it('warns of entries of NO_PROXY that match nothing', async () => {
+  const { url } = await runningBackend()
+  const { status, messages } = await probe({ url: url() }, { environment: { NO_PROXY: 'a.example, 10.*' } })
+  expect([status, messages]).toEqual([0, expect.stringContaining('NO_PROXY: the entry "10.*" is malformed')])
+})
+
+it('does not print a proxy that cannot be used', async () => {
+  const environment = { HTTPS_PROXY: 'socks5://user:hidden@proxy.example' }
+  const { status, messages } = await probe({ url: 'http://127.0.0.1:1' }, { environment })
+  expect([status, messages]).toEqual([
+    1,
+    expect.stringContaining('HTTPS_PROXY: expected the URL of an HTTP proxy'),
+  ])
+  expect(messages).not.toContain('hidden')
+})

@@ -48,7 +48,7 @@ async function lint(options: Options, io: Io): Promise<Report> {
   return { content: findings, lines: [...lines, summary] }
 }
 
-export function countFindings(findings: readonly Finding[]) {
+function countFindings(findings: readonly Finding[]) {
   const count = (wanted: string): number => findings.filter(({ level }) => level === wanted).length
   const [errors, warnings] = [count('error'), count('warning')]
   return { errors, warnings, text: `${formatCount(errors, 'error')}, ${formatCount(warnings, 'warning')}` }
@@ -59,7 +59,7 @@ function createIgnoredFinding(file: string): Finding {
 }
 
 /** Reads the names that the settings and the API keys give. Throws CommandFailure if a file cannot be read. */
-export async function readKnownCredentials({ identity }: GatewaySettings): Promise<KnownCredentials> {
+async function readKnownCredentials({ identity }: GatewaySettings): Promise<KnownCredentials> {
   const { apiKeys, bootstrapKey } = identity
   const stored =
     apiKeys &&

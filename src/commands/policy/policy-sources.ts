@@ -46,7 +46,7 @@ interface PolicyContext {
 }
 
 /** The vocabulary without settings: the policies may be those of `dev`. */
-export const anySettings = createPolicyVocabulary({ acceptsDevelopment: true })
+const anySettings = createPolicyVocabulary({ acceptsDevelopment: true })
 
 /** Reads the settings, if the options name them. Throws CommandFailure with all errors in them. */
 export async function readPolicyContext(

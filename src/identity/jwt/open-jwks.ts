@@ -17,7 +17,7 @@ export async function openJwks(issuer: TokenIssuer, runtime: IdentityRuntime): P
 }
 
 /** Reads the TLS files of an issuer, and fetches its keys from their URL, or from that in its metadata. */
-export async function openIssuerFetcher(
+async function openIssuerFetcher(
   { name, issuer, caFile }: Pick<TokenIssuer, 'name' | 'issuer' | 'caFile'>,
   url: string | undefined,
   outbound: Outbound,

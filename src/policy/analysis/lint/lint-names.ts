@@ -145,7 +145,7 @@ function describeSubjects({ rule }: LocatedRule, known: KnownCredentials | undef
  * Describes a name that no credential has; undefined if one may have it. A name of a token has the prefix of its issuer; any
  * other is one of an API key.
  */
-export function describeUnknownName(
+function describeUnknownName(
   kind: 'user' | 'group',
   name: string,
   { issuers, principals, groups }: KnownCredentials,
