@@ -121,7 +121,6 @@ export const criticalFiles: readonly CriticalFile[] = [
       'test/attacks/extra-operations/',
       'test/attacks/ids/',
       'test/attacks/objects/',
-      'test/gateway/upstream/allowed-query-parameters.test.ts',
     ],
   },
   { file: 'src/gateway/json/json-number.ts', tests: jsonReaders },

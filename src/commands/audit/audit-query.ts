@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import type { Command } from 'commander'
 import {
   listSegments,
@@ -10,28 +9,18 @@ import {
   selectRecords,
 } from '../../audit/index.ts'
 import { findOperation, isOperationName, operationNames, permissionGroups } from '../../catalog-api/index.ts'
-import type { GatewaySettings } from '../../config/index.ts'
 import { suggestSimilar } from '../../lib/index.ts'
-import { createSettingsVocabulary, loadPolicies, namePolicyFolders } from '../../policy/index.ts'
-import {
-  collect,
-  parseIdArgument,
-  parsePositiveInteger,
-  parseTimeOrAge,
-  readConfig,
-} from '../common/arguments.ts'
+import { parseIdArgument, parsePositiveInteger, parseTimeOrAge, readConfig } from '../common/arguments.ts'
 import { CommandFailure, runStep } from '../common/command-failure.ts'
 import { type Io, printLines } from '../common/io.ts'
 import { LogProblems } from '../common/log-problems.ts'
 import { formatExample, newCommand } from '../common/new-command.ts'
-import { anySettings } from '../policy/policy-sources.ts'
 import { folderArgument } from './audit-verify.ts'
-import { createTableFormat, formatStory, type LocateRule, printable } from './format-records.ts'
+import { createTableFormat, formatStory, printable } from './format-records.ts'
 
 interface QueryOptions extends Omit<Selection, 'object' | 'kinds'> {
   readonly table?: ObjectId
   readonly denied?: boolean
-  readonly policies: readonly string[]
   readonly config?: string
   readonly json?: boolean
 }
@@ -66,22 +55,13 @@ export function queryCommand(io: Io): Command {
     )
     .option('--until <time>', 'only records before this time', parseTimeOrAge)
     .option('--last <number>', 'only the newest records of the selection', parsePositiveInteger)
-    .option(
-      '--policies <dir>',
-      'a folder of policies, in which --request finds the rule; repeatable',
-      collect,
-      [],
-    )
-    .option(
-      '--config <file>',
-      'the settings of the gateway: its audit folder, and its policies for --request',
-    )
+    .option('--config <file>', 'the settings of the gateway, with its audit folder')
     .option('--json', 'print the records as stored, as JSON lines')
     .addHelpText(
       'after',
       formatExample(
         'catalog-gateway audit query .catalog-gateway/audit --denied --since 1h',
-        'catalog-gateway audit query .catalog-gateway/audit --policies policies --request ID',
+        'catalog-gateway audit query .catalog-gateway/audit --request ID',
       ),
     )
     .addHelpText('after', '\nID is the `instance` in the body of an error.')
@@ -92,22 +72,18 @@ export function queryCommand(io: Io): Command {
 
 async function query(
   folder: string | undefined,
-  { policies, config, json, table: object, denied, ...options }: QueryOptions,
+  { config, json, table: object, denied, ...options }: QueryOptions,
   command: Command,
   io: Io,
 ): Promise<void> {
   const kinds = denied ? (['refusal'] as const) : undefined
   const selection = { ...options, object, kinds }
   const isStory = selection.request !== undefined && !json
-  if (policies.length > 0 && !isStory)
-    return command.error('error: expected --policies with --request and without --json')
   if (config === undefined && folder === undefined) return command.error('error: expected <dir> or --config')
-  const settings = config === undefined ? undefined : await readConfig(config, io)
-  const auditFolder = folder ?? settings?.audit.folder ?? ''
-  const locate = isStory ? await openRuleLocator(policies, settings) : undefined
+  const auditFolder = folder ?? (await readConfig(config ?? '', io)).audit.folder
   const formatRow = createTableFormat()
   const format = (selected: SelectedRecord): readonly string[] => {
-    if (isStory) return formatStory(selected, locate)
+    if (isStory) return formatStory(selected)
     return json ? [JSON.stringify(selected.record)] : formatRow(selected)
   }
   const problems = new LogProblems(io)
@@ -145,31 +121,4 @@ async function explainNothing(folder: string, filter: RecordFilter, command: Com
   const isOfReads = (group ?? [operation]).some((name) => findOperation(name)?.effect === 'read')
   const note = isOfReads ? '; reads are recorded only with audit.reads' : ''
   io.stderr.write(`no such records${note}\n`)
-}
-
-/**
- * Reads the policies of the folders if some are given, otherwise those of the settings except for resources of Kubernetes.
- * Returns undefined without both.
- */
-async function openRuleLocator(
-  given: readonly string[],
-  settings: GatewaySettings | undefined,
-): Promise<LocateRule | undefined> {
-  const vocabulary = settings === undefined ? anySettings : createSettingsVocabulary(settings)
-  const paths = given.length === 0 ? settings?.policies.folder : given
-  if (paths === undefined) return undefined
-  const folders = namePolicyFolders(paths)
-  const loaded = await runStep(`the policies in ${paths.join(' and ')} cannot be used`, () =>
-    loadPolicies(paths, vocabulary),
-  )
-  const { revision } = loaded.set
-  return (rule, recorded) => {
-    const document = loaded.withShadowPolicies.documents.find(({ name }) => name === rule.policy)
-    const found = document?.rules.find(({ id }) => id === rule.rule)
-    const folder = folders.find(({ prefix }) => document?.file.startsWith(prefix))
-    if (document === undefined || found === undefined || folder === undefined)
-      return 'not in these policies: it was removed or renamed, or belongs to others'
-    const note = recorded === revision ? '' : '; these policies are of another revision'
-    return `${join(folder.path, document.file.slice(folder.prefix.length))}:${found.line}${note}`
-  }
 }

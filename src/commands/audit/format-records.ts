@@ -7,7 +7,7 @@ import {
 } from '../../audit/index.ts'
 import type { KeyChange } from '../../identity/index.ts'
 import { alignColumns, formatCount } from '../../lib/index.ts'
-import { formatRule, qualifiedRuleName, type RuleReference } from '../../policy/index.ts'
+import { formatRule, qualifiedRuleName } from '../../policy/index.ts'
 
 /** Replaces control characters: callers choose some of the text, which must not move the cursor of a terminal. */
 export function printable(text: string): string {
@@ -64,13 +64,10 @@ function formatKeyChange({ change, key, principal, by, replaces, members = [] }:
   )
 }
 
-/** Returns where a recorded rule is now, in words; `revision` is that of the policies of the decision. */
-export type LocateRule = (rule: RuleReference, revision: string | undefined) => string
-
 type Row = readonly [label: string, value: unknown]
 
-/** Formats what a record says, as a line and indented rows. Without `locate`, says how to find the rule of a decision. */
-export function formatStory(selected: SelectedRecord, locate: LocateRule | undefined): readonly string[] {
+/** Formats what a record says, as a line and indented rows. */
+export function formatStory(selected: SelectedRecord): readonly string[] {
   const { record } = selected
   const { status, durationMs } = record.kind === 'outcome' ? record : {}
   const rows: readonly Row[] = [
@@ -79,7 +76,7 @@ export function formatStory(selected: SelectedRecord, locate: LocateRule | undef
     ['status', status],
     ['duration', durationMs === undefined ? '' : `${durationMs} ms`],
     ...Object.entries('details' in record ? (record.details ?? {}) : {}),
-    ...listRuleRows(selected, locate),
+    ...listRuleRows(selected),
   ]
   const heading = `${record.time}  ${record.kind}  ${record.chain}:${record.seq}`
   const filled = rows.filter(([, value]) => value !== undefined && value !== '')
@@ -119,20 +116,14 @@ function formatGroups({ groups = [], groupsOmitted }: AuditedPrincipal): string 
   return names.length === 0 ? 'none' : names.join(', ')
 }
 
-function listRuleRows({ record }: SelectedRecord, locate: LocateRule | undefined): readonly Row[] {
+function listRuleRows({ record }: SelectedRecord): readonly Row[] {
   if (record.kind !== 'intent' && record.kind !== 'refusal') return []
   const { rule, policyRevision } = record
   if (policyRevision === undefined) return []
-  if (rule === undefined)
-    return [
-      ['rule', 'none: no rule allows it'],
-      ['policies', `revision ${policyRevision}`],
-    ]
-  const place = locate?.(rule, policyRevision) ?? 'give --policies or --config to see where the rule is now'
+  const decision = record.kind === 'intent' ? 'allowed' : 'denied'
   return [
-    ['rule', `${record.kind === 'intent' ? 'allowed' : 'denied'} by ${formatRule(rule)}`],
+    ['rule', rule ? `${decision} by ${formatRule(rule)}` : 'none: no rule allows it'],
     ['policies', `revision ${policyRevision}`],
-    ['policy', place],
   ]
 }
 

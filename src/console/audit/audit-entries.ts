@@ -7,7 +7,6 @@ import {
 } from '../../audit/index.ts'
 import { formatIdentifierText } from '../../catalog-api/index.ts'
 import type { RuleReference } from '../../policy/index.ts'
-import { createExplainCommand } from './explain-command.ts'
 
 /** A request in the audit log: the record of its intent or refusal, and those of its end. */
 export type AuditEntry = ReturnType<typeof describeRequest> & {
@@ -102,7 +101,6 @@ function describeRefusal(record: AuditRecord<'refusal'>) {
     needs: typeof needs === 'string' ? needs : undefined,
     /** Number of further requests like this one in the minute before. */
     repeats: typeof repeats === 'number' ? repeats : undefined,
-    command: createExplainCommand(record),
   }
 }
 

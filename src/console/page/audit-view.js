@@ -1,14 +1,4 @@
-import {
-  byId,
-  byIdAndType,
-  commandView,
-  details,
-  element,
-  facts,
-  listItem,
-  quoted,
-  show,
-} from './elements.js'
+import { byId, byIdAndType, details, element, facts, listItem, quoted, show } from './elements.js'
 import { errorText, fetchJson } from './fetch-json.js'
 import { formatNumber, ruleName, ruleText } from './format.js'
 
@@ -130,7 +120,6 @@ function entryDetails({ rule, restrictedBy = [], refusal, outcome, resolved, gro
       ['Record', quoted(entry.position)],
       outcome && ['Outcome', quoted(endText(outcome))],
       resolved && ['Resolved', quoted(endText(resolved))],
-      refusal?.command === undefined ? undefined : ['Explain', commandView(refusal.command)],
     ]),
   )
 }

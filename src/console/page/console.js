@@ -41,8 +41,8 @@ async function poll() {
 async function refresh() {
   try {
     const signal = AbortSignal.timeout(10_000)
-    const { state, comparison, entries, seal } = await fetchJson('data', {}, { signal })
-    showState(state, seal, comparison)
+    const { state, entries, seal } = await fetchJson('data', {}, { signal })
+    showState(state, seal)
     showNewest(entries)
     showFreshness(true)
     newestAt = new Date(state.now)

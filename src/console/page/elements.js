@@ -99,21 +99,6 @@ export function listItem(what, time, circumstances, ...more) {
   )
 }
 
-/**
- * A command to copy.
- * @param {string} command
- */
-export function commandView(command) {
-  const copy = element('button', { type: 'button' }, 'Copy command')
-  copy.addEventListener('click', () => {
-    void navigator.clipboard.writeText(command).then(
-      () => (copy.textContent = 'Copied'),
-      () => (copy.textContent = 'Select and copy the text'),
-    )
-  })
-  return element('span', {}, element('code', {}, ...words(command)), ' ', copy)
-}
-
 /** @param {Date} date */
 export function timeOfDay(date) {
   return date.toLocaleTimeString([], { hour12: false })
