@@ -164,8 +164,6 @@ export const removedOptions: Readonly<Record<string, string>> = {
   '* --by': 'changes of keys are recorded with the user of the operating system',
   '* --context': 'save the resources with kubectl; see --kubernetes',
   '* --current': 'record groups by audit.redaction.maxRecordedGroups, or use --keys',
-  '* --context':
-    'the cluster is that of the current context of kubectl: kubectl config use-context NAME, or KUBECONFIG',
   'audit query --policies':
     'records have the file and the line of the rule; `policy explain` says what the policies decide now',
   'audit verify --expect-head':
