@@ -8,11 +8,10 @@ import { pino } from 'pino'
 import { backendSettingsSchema } from '../src/backend/settings/backend-settings.ts'
 import type { Engine } from '../src/backend/engine/lancedb-engine.ts'
 import { formatManifestName } from '../src/backend/engine/manifest/manifest-files.ts'
-import { insertNamespace, insertTable, setTableState } from '../src/backend/database/objects.ts'
+import { insertNamespace, insertTable, updateObject } from '../src/backend/database/objects.ts'
 import { openDatabase } from '../src/backend/database/open-database.ts'
 import type { CatalogDatabase } from '../src/backend/database/schema.ts'
 import { finishVersion, recordVersion } from '../src/backend/database/versions.ts'
-import { readOnce } from '../src/lib/fs/follow-files.ts'
 import { freePort } from '../test/support/free-port.ts'
 import { startServer, type ServerProcess } from './server-process.ts'
 
@@ -59,7 +58,6 @@ export async function startCatalog(start: CatalogStart): Promise<MeasuredCatalog
     backendSettingsSchema.parse(settings).store,
     folder,
     pino({ level: 'silent' }),
-    readOnce,
   )
   const crowd = Math.max(10, start.tables / 10)
   const location = await opened.database.transaction().execute(async (database) => {
@@ -103,18 +101,19 @@ async function declare(database: CatalogDatabase, id: readonly string[]) {
 /** Past versions exist in the store only, not in storage: they precede the first one. */
 async function addRows(database: CatalogDatabase, past: number): Promise<string> {
   const { objectId, location } = await declare(database, ['rows'])
-  await setTableState(database, objectId, 'ready')
+  await updateObject(database, objectId, { state: 'ready' })
   for (let version = -past; version < 0; version += 1) {
-    await recordVersion(database, objectId, {
-      branch: 'main',
-      version,
+    const key = { objectId, branch: 'main', version }
+    await recordVersion(database, {
+      ...key,
+      retainedName: 'none',
       manifestPath: `${location}/${version}`,
       manifestSize: 1000,
       eTag: undefined,
       namingScheme: 'V2',
       metadata: { author: 'ann' },
     })
-    await finishVersion(database, objectId, 'main', version)
+    await finishVersion(database, key)
   }
   return location
 }

@@ -1,6 +1,6 @@
 import { Gauge, Histogram, Registry } from 'prom-client'
 import type { CatalogContext } from './catalog/context.ts'
-import { countUnfinishedJobs } from './database/jobs.ts'
+import { listUnfinishedJobs } from './database/jobs.ts'
 import type { Storage } from './storage/storage.ts'
 
 const requestSeconds = [0.005, 0.025, 0.1, 0.5, 2, 10, 60]
@@ -103,8 +103,8 @@ export function createMetrics() {
         registers,
         async collect() {
           unfinished.reset()
-          const count = await countUnfinishedJobs(context.database).catch(() => undefined)
-          if (count !== undefined) unfinished.set(count)
+          const jobs = await listUnfinishedJobs(context.database).catch(() => undefined)
+          if (jobs !== undefined) unfinished.set(jobs.length)
         },
       })
     },

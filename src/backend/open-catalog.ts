@@ -40,15 +40,7 @@ export async function openCatalog(
   try {
     const manifests = openManifestStore(storage)
     const measured = { ...opened, storage }
-    context = await openCatalogContext(
-      settings,
-      measured,
-      engine,
-      manifests,
-      log,
-      outbound.follow,
-      metrics.observeQuery,
-    )
+    context = await openCatalogContext(settings, measured, engine, manifests, log, metrics.observeQuery)
     metrics.observeCatalog(context)
   } catch (error) {
     await close()

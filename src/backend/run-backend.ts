@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises'
-import { parseIntoClientConfig } from 'pg-connection-string'
 import { openAccessTokens } from './http/access-tokens.ts'
 import { backendSettingsSchema, type BackendSettings } from './settings/backend-settings.ts'
 import {
@@ -59,9 +58,8 @@ export async function checkBackend(config: string, io: Io): Promise<void> {
   if (postgres)
     await check('the URL of the database cannot be used', async () => {
       // Imported here, so that the drivers are loaded only where they are used.
-      const { followPostgresUrl } = await import('./database/open-database.ts')
-      // It reads the files that the URL names, such as `sslrootcert`.
-      parseIntoClientConfig((await followPostgresUrl(postgres, readOnce)).current)
+      const { createConfigReader } = await import('./database/postgres.ts')
+      createConfigReader(postgres)
     })
   if (failures.length > 0) throw new CommandFailure(failures.join('\n'))
   io.stdout.write(`${config}: the settings and their files can be used\n`)

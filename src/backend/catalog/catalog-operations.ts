@@ -1,8 +1,7 @@
 import { operationNames } from 'catalog-gateway/catalog-api'
 import { columnOperations } from './columns.ts'
-import { batchOperations } from './commit-batch.ts'
+import { commitOperations } from './commit.ts'
 import { tableCreation } from './create-table.ts'
-import { versionCreation } from './create-version.ts'
 import { versionDeletion } from './delete-versions.ts'
 import { indexOperations } from './indexes.ts'
 import { jobOperations } from './jobs.ts'
@@ -24,9 +23,8 @@ export const catalogOperations: Operations = {
   ...columnOperations,
   ...indexOperations,
   ...versionOperations,
-  ...versionCreation,
   ...versionDeletion,
-  ...batchOperations,
+  ...commitOperations,
   ...referenceOperations,
   ...jobOperations,
 }

@@ -1,5 +1,5 @@
 import { CatalogError, type Identifier, invalidInput, quoteForMessage } from 'catalog-gateway/catalog-api'
-import type { Job, JobResult, NewJob } from '../database/jobs.ts'
+import type { Job, JobResult } from '../database/jobs.ts'
 import { toPath } from '../database/objects.ts'
 import type { TablePoint } from '../engine/native/open-table.ts'
 import { type CatalogContext, tableLocation } from './context.ts'
@@ -126,16 +126,12 @@ interface BackfillRequest {
 }
 
 /** One commit sets the column in all rows. */
-export async function backfillColumn(
-  context: CatalogContext,
-  job: Job,
-  beforeChange: () => Promise<void>,
-): Promise<JobResult> {
-  const { column, where, branch } = readRequest(job.request)
+export async function backfillColumn(context: CatalogContext, job: Job): Promise<JobResult> {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by AlterTableBackfillColumns
+  const { column, where, branch } = job.request as unknown as BackfillRequest
   const table = await requireTableOfJob(context.database, job)
   const point = { location: tableLocation(context, table), branch, version: undefined }
   return await writeRows(context, table.objectId, async () => {
-    await beforeChange()
     const done = await context.engine.columns.backfill(point, column, where)
     return {
       rows_assigned: done.rows,
@@ -145,9 +141,4 @@ export async function backfillColumn(
       published_version: done.version,
     }
   })
-}
-
-function readRequest(request: NewJob['request']): BackfillRequest {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by backfillColumns
-  return request as unknown as BackfillRequest
 }

@@ -5,7 +5,7 @@ import type { CatalogDatabase } from '../database/schema.ts'
 import type { Engine } from '../engine/lancedb-engine.ts'
 import type { ManifestStore } from '../engine/manifest/manifest-store.ts'
 import type { JobRunner } from './job-runner.ts'
-import type { Lock, Turns } from './locks.ts'
+import type { Lock } from './locks.ts'
 import type { Storage } from '../storage/storage.ts'
 
 export interface CatalogContext {
@@ -20,15 +20,10 @@ export interface CatalogContext {
   /** Keyed by location; held while a dataset is registered or deleted. Taken before the data lock. */
   readonly locationLock: Lock
   /**
-   * Keyed by object id. Exclusive for creating, replacing or deleting the data of a table, shared for appends. Taken
+   * Keyed by object id. Exclusive for creating, replacing or deleting the data of a table, shared for writes of rows. Taken
    * after the name lock; several are taken in the order of the ids. Holders find storage reconciled with the records.
    */
   readonly dataLock: Lock
-  /**
-   * Keyed by object id; taken by writes of rows under the data lock. The engine retries a write that has lost to
-   * another one after pauses that double, so against a stream of writes of another replica it would lose each time.
-   */
-  readonly writeTurns: Turns
   /** Keyed by object id; held while versions of clients are published or reconciled. Taken after the data lock. */
   readonly commitLock: Lock
   /**

@@ -8,13 +8,12 @@ import { type RequestOf, type ResponseOf } from '../schemas/operation-schemas.ts
 import {
   findObject,
   insertTable,
+  removeTable,
   toPath,
-  setProperties,
-  setTableState,
+  updateObject,
   type Properties,
   type TableEntry,
 } from '../database/objects.ts'
-import { removeTable } from '../database/removals.ts'
 import { tableLocation, type CatalogContext } from './context.ts'
 import { requireNamespace, alreadyExistsError, hasDataUnderLock } from './find-table.ts'
 import { recordCommitted } from './reconcile.ts'
@@ -104,7 +103,7 @@ async function createData(
 ): Promise<Response> {
   const location = tableLocation(context, table)
   const { version } = await context.engine.create(location, upload, 'create')
-  const isVisible = await setTableState(context.database, table.objectId, 'ready')
+  const isVisible = await updateObject(context.database, table.objectId, { state: 'ready' })
   if (isVisible) return { location, version, properties: { ...table.properties } }
   throw new CatalogError(
     'ConcurrentModification',
@@ -122,13 +121,9 @@ async function writeData(
   const location = tableLocation(context, table)
   const { version } = await context.engine.create(location, upload, mode)
   const recorded = await recordCommitted(context, table, 'replaced rows of a table', () =>
-    context.database.transaction().execute(async (database) => {
-      await setTableState(database, table.objectId, 'ready')
-      await setProperties(database, table.objectId, properties)
-      return properties
-    }),
+    updateObject(context.database, table.objectId, { state: 'ready', properties }),
   )
-  return { location, version, properties: { ...(recorded ?? table.properties) } }
+  return { location, version, properties: { ...(recorded === undefined ? table.properties : properties) } }
 }
 
 async function describe(context: CatalogContext, table: TableEntry): Promise<Response> {

@@ -1,7 +1,7 @@
 import { type Identifier, invalidInput } from 'catalog-gateway/catalog-api'
 import type { RequestOf } from '../schemas/operation-schemas.ts'
 import type { TableEntry } from '../database/objects.ts'
-import { recordDeletedVersions } from '../database/removals.ts'
+import { recordDeletedVersions } from '../database/versions.ts'
 import { normalizeBranch, type CatalogContext } from './context.ts'
 import { resolvePoint } from './find-table.ts'
 import { reconcileVersions } from './reconcile.ts'

@@ -9,10 +9,10 @@ import {
 } from 'catalog-gateway/catalog-api'
 import {
   findObject,
+  findTableById,
+  updateObject,
   type NamespaceEntry,
   type TableEntry,
-  findTableState,
-  setTableState,
 } from '../database/objects.ts'
 import type { CatalogDatabase } from '../database/schema.ts'
 import type { TablePoint } from '../engine/native/open-table.ts'
@@ -84,18 +84,18 @@ export async function hasData(context: CatalogContext, table: TableEntry): Promi
  * itself. The caller holds the data lock. Throws ConcurrentModification (409) if the table no longer exists.
  */
 export async function hasDataUnderLock(context: CatalogContext, table: TableEntry): Promise<boolean> {
-  const state = await findTableState(context.database, table.objectId)
-  if (state === undefined) {
+  const found = await findTableById(context.database, table.objectId)
+  if (found === undefined) {
     throw new CatalogError(
       'ConcurrentModification',
       'the table was dropped while the request waited for a lock',
     )
   }
-  if (state === 'ready') return true
+  if (found.state === 'ready') return true
   await context.commitLock.runExclusive(table.objectId, () => reconcileVersions(context, table))
   const latest = await context.manifestStore.describe(tableLocation(context, table), undefined, undefined)
   if (latest === undefined) return false
-  await setTableState(context.database, table.objectId, 'ready')
+  await updateObject(context.database, table.objectId, { state: 'ready' })
   return true
 }
 

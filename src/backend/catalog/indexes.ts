@@ -1,7 +1,7 @@
 import { assertName, CatalogError, quoteForMessage } from 'catalog-gateway/catalog-api'
 import { defaultIndexName, type IndexRequest } from '../schemas/indexes.ts'
 import type { ResponseOf } from '../schemas/operation-schemas.ts'
-import { findSameJob, type Job, type JobResult } from '../database/jobs.ts'
+import { listUnfinishedJobs, type Job, type JobResult } from '../database/jobs.ts'
 import { toPath } from '../database/objects.ts'
 import type { IndexConfig } from '@lancedb/lancedb'
 import { tableLocation, type CatalogContext } from './context.ts'
@@ -14,6 +14,7 @@ import { writeRows } from './table-locks.ts'
 
 type IndexContent = ResponseOf<'ListTableIndices'>['indexes'][number]
 
+const operation = 'CreateTableIndex'
 /** Clients that need the index at once get a small one so; the others ask for the indexes of the table. */
 const responseTimeoutMs = 20_000
 
@@ -77,27 +78,21 @@ async function createTableIndex(
 ): Promise<ResponseOf<'CreateTableIndex'>> {
   assertName(request.name ?? defaultIndexName(request.column), 'the name of the index')
   const { table, point } = await requirePoint(context, id, { branch: request.branch })
-  const job = {
-    operation: 'CreateTableIndex',
-    objectId: table.objectId,
-    path: toPath(id),
-    request: { ...request, branch: point.branch },
-  }
-  const jobId = (await findSameJob(context.database, job)) ?? (await context.jobs.submit(job))
+  const { objectId } = table
+  const job = { operation, objectId, path: toPath(id), request: { ...request, branch: point.branch } }
+  const same = (await listUnfinishedJobs(context.database, objectId)).find(
+    (other) => other.operation === operation && other.request === JSON.stringify(job.request),
+  )
+  const jobId = same?.jobId ?? (await context.jobs.submit(job))
   const ended = await context.jobs.waitForEnd(jobId, responseTimeoutMs)
   if (ended?.failure !== undefined) throw new CatalogError(ended.failure.kind, ended.failure.message)
   return ended?.state === 'finished' ? {} : { job_id: jobId }
 }
 
 /** The version of the index follows whatever was committed meanwhile. */
-export async function buildIndex(
-  context: CatalogContext,
-  job: Job,
-  beforeChange: () => Promise<void>,
-): Promise<JobResult> {
+export async function buildIndex(context: CatalogContext, job: Job): Promise<JobResult> {
   const table = await requireTableOfJob(context.database, job)
   await reconcileIfPending(context, table)
-  await beforeChange()
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by CreateTableIndex
   const request = job.request as unknown as IndexRequest
   await context.engine.indexes.create(

@@ -2,30 +2,24 @@ import { setTimeout } from 'node:timers/promises'
 import { CatalogError } from 'catalog-gateway/catalog-api'
 import { Backoff } from 'catalog-gateway/lib'
 import {
-  countUnfinishedJobs,
   deleteJobsEndedBefore,
   findJob,
   insertJob,
   listUnfinishedJobs,
-  recordJobEnded,
-  recordJobPostponed,
-  recordJobStarted,
+  updateJob,
   type Job,
-  type JobEnd,
+  type JobFailure,
   type JobResult,
   type NewJob,
-  type UnfinishedJob,
 } from '../database/jobs.ts'
 import { findTableById, type TableEntry } from '../database/objects.ts'
-import type { CatalogDatabase } from '../database/schema.ts'
+import type { CatalogDatabase, CatalogTables } from '../database/schema.ts'
+import type { Updateable } from 'kysely'
 import type { Logger } from 'pino'
 import type { Lock } from './locks.ts'
 
-/**
- * Does the work of a job; safe to repeat. Calls `beforeChange` directly before each change, and lets its error pass: the
- * job was cancelled, or this process stops. Resolves with the result for clients.
- */
-export type JobWork = (job: Job, beforeChange: () => Promise<void>) => Promise<JobResult>
+/** Does the work of a job by one commit; safe to repeat. Resolves with the result for clients. */
+export type JobWork = (job: Job) => Promise<JobResult>
 
 /** Jobs that this process runs at a time, each of another table; each may use all processors. */
 const maxRunningJobs = 4
@@ -39,17 +33,8 @@ const retentionMs = 7 * 24 * 60 * 60 * 1000
 const pollIntervalMs = 5_000
 /** The pauses between two looks at a job whose end is awaited. */
 const endPauses = { minMs: 5, maxMs: 250 }
-/** How long shutdown waits for running jobs. The engine cannot stop a change; it is complete or has no effect. */
+/** How long shutdown waits for running jobs. The engine cannot stop a change; the next process repeats the job. */
 const closeTimeoutMs = 10_000
-
-class JobStopped extends Error {
-  readonly isCancelled: boolean
-
-  constructor(isCancelled: boolean) {
-    super('the job was stopped')
-    this.isCancelled = isCancelled
-  }
-}
 
 interface JobContext {
   readonly database: CatalogDatabase
@@ -84,20 +69,20 @@ export class JobRunner {
 
   /** Starts the jobs that an ended process has left, and those to come. */
   start(): void {
-    this.#timer = setInterval(() => this.startJobs(), pollIntervalMs).unref()
-    this.startJobs()
+    this.#timer = setInterval(() => this.#startJobs(), pollIntervalMs).unref()
+    this.#startJobs()
   }
 
   /** Queues a job. Throws ServiceUnavailable (503) if too many are unfinished. Returns the id of the job. */
   async submit(job: NewJob): Promise<string> {
     const { database } = this.#context
-    if ((await countUnfinishedJobs(database)) >= maxUnfinishedJobs) {
+    if ((await listUnfinishedJobs(database)).length >= maxUnfinishedJobs) {
       throw new CatalogError('ServiceUnavailable', 'too many unfinished jobs; retry later', {
         headers: { 'retry-after': '10' },
       })
     }
     const jobId = await insertJob(database, job)
-    this.startJobs()
+    this.#startJobs()
     return jobId
   }
 
@@ -112,7 +97,7 @@ export class JobRunner {
     }
   }
 
-  /** Starts no more jobs; running ones end before their next change, and start again with the next process. */
+  /** Starts no more jobs, and waits for the running ones within bounds. */
   async close(): Promise<void> {
     this.#isClosing = true
     clearInterval(this.#timer)
@@ -126,7 +111,7 @@ export class JobRunner {
   }
 
   /** Starts queued jobs as far as this process may run more. */
-  startJobs(): void {
+  #startJobs(): void {
     this.#search = this.#search
       .then(() => this.#searchJobs())
       .catch((error: unknown) => {
@@ -138,80 +123,67 @@ export class JobRunner {
     if (this.#isClosing) return
     const { database } = this.#context
     await deleteJobsEndedBefore(database, Date.now() - retentionMs)
-    if (this.#running.size >= maxRunningJobs) return
-    for (const job of await listUnfinishedJobs(database)) {
+    for (const { jobId, objectId } of await listUnfinishedJobs(database)) {
       if (this.#running.size >= maxRunningJobs) return
-      if (!this.#running.has(job.objectId)) await this.#start(job)
+      if (this.#running.has(objectId)) continue
+      // Until the job runs here, or does not: jobs of other replicas must not count as running here.
+      await new Promise<void>((resolve) => {
+        this.#running.set(objectId, this.#run(jobId, objectId, resolve).finally(resolve))
+      })
     }
   }
 
-  /** Resolves when the job runs here, or does not: jobs of other replicas must not count as running here. */
-  async #start(job: UnfinishedJob): Promise<void> {
-    await new Promise<void>((resolve) => {
-      this.#running.set(job.objectId, this.#run(job, resolve).finally(resolve))
-    })
-  }
-
   /** Never rejects. Calls `onStart` when it begins. Does nothing if the table is locked, as by a job of another replica. */
-  async #run({ jobId, objectId }: UnfinishedJob, onStart: () => void): Promise<void> {
+  async #run(jobId: string, objectId: string, onStart: () => void): Promise<void> {
     let hasRun = false
     try {
       await this.#context.jobLock.runIfFree(objectId, async () => {
         const job = await findJob(this.#context.database, jobId)
         if (job === undefined || job.endedAt !== undefined) return
-        hasRun = true
         onStart()
         await this.#execute(job)
+        hasRun = true
       })
     } catch (error) {
       this.#context.log.warn({ err: error, job: jobId }, 'job interrupted; it starts again later')
-      hasRun = false
     }
     this.#running.delete(objectId)
     // Otherwise the next poll looks again.
-    if (hasRun) this.startJobs()
+    if (hasRun) this.#startJobs()
   }
 
   async #execute(job: Job): Promise<void> {
     const { database } = this.#context
-    if (job.attempts >= maxAttempts) {
-      const message = `the process ended ${maxAttempts} times while it ran the job`
-      const failure = { kind: 'Internal', message, retryable: false } as const
-      await recordJobEnded(database, job.jobId, { state: 'failed', failure })
-      return
-    }
-    await recordJobStarted(database, job.jobId)
+    const { jobId, attempts } = job
+    const start = { state: 'running', attempts: attempts + 1, started_at: Date.now() } as const
+    if (!(await updateJob(database, jobId, start))) return
     const end = await this.#work(job)
-    if (end === undefined) await recordJobPostponed(database, job.jobId)
-    else await recordJobEnded(database, job.jobId, end)
+    await updateJob(database, jobId, { ...end, ended_at: Date.now() })
   }
 
-  /** Returns undefined if the job is to start again later. */
-  async #work(job: Job): Promise<JobEnd | undefined> {
-    const work = this.#works[job.operation]
+  async #work(
+    job: Job,
+  ): Promise<Pick<Updateable<CatalogTables['table_jobs']>, 'state' | 'result' | 'failure'>> {
+    const { jobId, operation, attempts } = job
+    const work = this.#works[operation]
     try {
       if (work === undefined) throw new CatalogError('Unsupported', 'this catalog does not know the job')
-      return { state: 'finished', result: await work(job, () => this.#beforeChange(job)) }
+      if (attempts >= maxAttempts)
+        throw new CatalogError('Unsupported', `the process ended ${maxAttempts} times while it ran the job`)
+      return { state: 'finished', result: JSON.stringify(await work(job)) }
     } catch (error) {
-      if (error instanceof JobStopped) return error.isCancelled ? { state: 'cancelled' } : undefined
-      return this.#describeFailure(job, error)
+      this.#context.log.warn({ err: error, job: jobId, operation }, 'job failed')
+      return { state: 'failed', failure: JSON.stringify(describeFailure(error)) }
     }
   }
+}
 
-  async #beforeChange({ jobId }: Job): Promise<void> {
-    const job = await findJob(this.#context.database, jobId)
-    if (job === undefined || job.isCancelRequested) throw new JobStopped(true)
-    if (this.#isClosing) throw new JobStopped(false)
-  }
-
-  #describeFailure({ jobId, operation }: Job, error: unknown): JobEnd {
-    this.#context.log.warn({ err: error, job: jobId, operation }, 'job failed')
-    const kind = error instanceof CatalogError ? error.kind : 'Internal'
-    const retryable = kind === 'ServiceUnavailable' || kind === 'ConcurrentModification'
-    const isKnown = error instanceof CatalogError && kind !== 'Internal'
-    const message = isKnown ? error.message : 'internal error; see the log of the catalog for this job'
-    return { state: 'failed', failure: { kind, message, retryable } }
-  }
+function describeFailure(error: unknown): JobFailure {
+  const kind = error instanceof CatalogError ? error.kind : 'Internal'
+  const retryable = kind === 'ServiceUnavailable' || kind === 'ConcurrentModification'
+  const isKnown = error instanceof CatalogError && kind !== 'Internal'
+  const message = isKnown ? error.message : 'internal error; see the log of the catalog for this job'
+  return { kind, message, retryable }
 }
 
 /** Returns the table that a job changes. Throws TableNotFound (404) if it was dropped. */

@@ -9,12 +9,7 @@ import {
   vectorFromArray,
 } from 'apache-arrow'
 import { CatalogError, formatIdentifier, quoteForMessage } from 'catalog-gateway/catalog-api'
-import {
-  cancelJob as cancelStoredJob,
-  findJob,
-  listJobs as listStoredJobs,
-  type Job,
-} from '../database/jobs.ts'
+import { findJob, listJobs, updateJob, type Job } from '../database/jobs.ts'
 import { fromPath } from '../database/objects.ts'
 import type { JobState } from '../database/schema.ts'
 import type { CatalogContext } from './context.ts'
@@ -36,7 +31,7 @@ export const jobOperations = {
   /** Lists the jobs of all replicas in the order of their ids. */
   async ListJobs({ database }, { delimiter, request }) {
     const page = { ...request, limit: Math.min(request.limit ?? maxPageSize, maxPageSize) }
-    const jobs = await listStoredJobs(database, toSlice(page))
+    const jobs = await listJobs(database, toSlice(page))
     const { entries, token } = takePage(jobs, ({ jobId }) => jobId, page)
     return {
       jobs: entries.map((job) => ({
@@ -65,10 +60,10 @@ export const jobOperations = {
     }
   },
 
-  /** Cancels a job before its next change; one that has ended stays as it is. Throws TransactionNotFound (404). */
+  /** Cancels a queued job; one that runs makes its one change, or fails. Throws TransactionNotFound (404). */
   async CancelJob(context, { request: { job_id: jobId } }) {
     await requireJob(context, jobId)
-    await cancelStoredJob(context.database, jobId)
+    await updateJob(context.database, jobId, { state: 'cancelled', ended_at: Date.now() }, 'queued')
     return {}
   },
 

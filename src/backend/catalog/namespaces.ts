@@ -8,14 +8,14 @@ import {
 } from 'catalog-gateway/catalog-api'
 import {
   findObject,
-  insertNamespace,
-  setProperties,
-  listNamespaceNames,
-  listTableNames,
-  listTablePaths,
   fromPath,
+  hasChildren,
+  insertNamespace,
+  listNames,
+  listTablePaths,
+  removeNamespace,
+  updateObject,
 } from '../database/objects.ts'
-import { hasChildren, removeNamespace } from '../database/removals.ts'
 import { alreadyExistsError, requireNamespace } from './find-table.ts'
 import { takePage, toSlice } from './pages.ts'
 import type { Operations } from './operations.ts'
@@ -38,7 +38,7 @@ export const namespaceOperations = {
       if (request.mode === 'ExistOk') return { properties: { ...existing.properties } }
       if (await hasChildren(database, existing.path))
         throw namespaceNotEmptyError(id, 'drop it with behavior Cascade first')
-      await setProperties(database, existing.objectId, properties)
+      await updateObject(database, existing.objectId, { properties })
       return { properties }
     })
   },
@@ -46,7 +46,7 @@ export const namespaceOperations = {
   /** Lists the names of the direct child namespaces in the byte order of UTF-8. The token is the last name. */
   async ListNamespaces(context, { id, request }) {
     const { path } = await requireNamespace(context.database, id)
-    const names = await listNamespaceNames(context.database, path, toSlice(request))
+    const names = await listNames(context.database, 'namespaces', path, toSlice(request))
     const { entries, token } = takePage(names, (name) => name, request)
     return { namespaces: entries, ...token }
   },
@@ -84,8 +84,8 @@ export const namespaceOperations = {
 
   async ListTables(context, { id, request }) {
     const { path } = await requireNamespace(context.database, id)
-    const { include_declared: includeDeclared } = request
-    const names = await listTableNames(context.database, path, includeDeclared, toSlice(request))
+    const objects = request.include_declared ? 'tables' : 'tables with data'
+    const names = await listNames(context.database, objects, path, toSlice(request))
     const { entries, token } = takePage(names, (name) => name, request)
     return { tables: entries, ...token }
   },
@@ -94,9 +94,10 @@ export const namespaceOperations = {
    * Lists full ids, joined by the delimiter of the request. Throws InvalidInput (400) if a name contains the delimiter.
    */
   async ListAllTables(context, { delimiter, request }) {
-    const { include_declared: includeDeclared, page_token: sent = '', limit } = request
+    const { page_token: sent = '', limit } = request
     const page = { page_token: Buffer.from(sent, 'base64url').toString(), limit }
-    const paths = await listTablePaths(context.database, includeDeclared, toSlice(page))
+    const objects = request.include_declared ? 'tables' : 'tables with data'
+    const paths = await listTablePaths(context.database, objects, toSlice(page))
     const { entries, token } = takePage(paths, (path) => path, page)
     const next = token.page_token
     return {

@@ -1,8 +1,7 @@
-import { getMembers, type FollowSetting } from 'catalog-gateway/lib'
+import { getMembers } from 'catalog-gateway/lib'
 import type { Logger } from 'pino'
 import { findTableById } from '../database/objects.ts'
 import { openDatabase } from '../database/open-database.ts'
-import { hasPendingChanges } from '../database/removals.ts'
 import {
   readCatalogIdentity,
   recordStorageMarked,
@@ -17,7 +16,7 @@ import { backfillColumn } from './columns.ts'
 import type { CatalogContext } from './context.ts'
 import { buildIndex } from './indexes.ts'
 import { JobRunner } from './job-runner.ts'
-import { type Lock, openLock, openTurns } from './locks.ts'
+import { type Lock, openLock } from './locks.ts'
 import { reconcileIfPending } from './reconcile.ts'
 import { startRepairLoop } from './repair.ts'
 
@@ -65,11 +64,10 @@ export async function openCatalogContext(
   engine: Engine,
   manifestStore: ManifestStore,
   log: Logger,
-  follow: FollowSetting,
   onQuery?: OnQuery,
 ): Promise<CatalogContext> {
   const { storage, root } = opened
-  const openedDatabase = await openDatabase(settings.store, settings.data.folder, log, follow, onQuery)
+  const openedDatabase = await openDatabase(settings.store, settings.data.folder, log, onQuery)
   const jobLock = openLock('job', openedDatabase.locks)
   const context: CatalogContext = {
     database: openedDatabase.database,
@@ -79,17 +77,18 @@ export async function openCatalogContext(
     root,
     nameLock: openLock('name', openedDatabase.locks),
     locationLock: openLock('location', openedDatabase.locks),
-    dataLock: createReconcilingLock(openLock('data', openedDatabase.locks), (objectId) =>
-      reconcileTableById(context, objectId),
-    ),
-    writeTurns: openTurns('write', openedDatabase.locks),
+    // Nothing is written between the commit of a batch and its manifests.
+    dataLock: openLock('data', openedDatabase.locks, async (objectId) => {
+      const table = await findTableById(context.database, objectId)
+      if (table !== undefined) await reconcileIfPending(context, table)
+    }),
     commitLock: openLock('commit', openedDatabase.locks),
     jobLock,
     jobs: new JobRunner(
       { database: openedDatabase.database, jobLock, log },
       {
-        AlterTableBackfillColumns: (...work) => backfillColumn(context, ...work),
-        CreateTableIndex: (...work) => buildIndex(context, ...work),
+        AlterTableBackfillColumns: (job) => backfillColumn(context, job),
+        CreateTableIndex: (job) => buildIndex(context, job),
       },
     ),
     log,
@@ -108,26 +107,4 @@ export async function openCatalogContext(
   const stopRepairing = startRepairLoop(context)
   context.jobs.start()
   return context
-}
-
-async function reconcileTableById(context: CatalogContext, objectId: string): Promise<void> {
-  if (!(await hasPendingChanges(context.database, objectId))) return
-  const table = await findTableById(context.database, objectId)
-  if (table !== undefined) await reconcileIfPending(context, table)
-}
-
-/** Reconciles before work under the data lock, so that nothing is written between a batch commit and its manifests. */
-function createReconcilingLock(lock: Lock, reconcile: (objectId: string) => Promise<void>): Lock {
-  const reconcileFirst = async <Result>(objectId: string, work: () => Promise<Result>): Promise<Result> => {
-    await reconcile(objectId)
-    return await work()
-  }
-  return {
-    get waiting() {
-      return lock.waiting
-    },
-    runExclusive: (objectId, work) => lock.runExclusive(objectId, () => reconcileFirst(objectId, work)),
-    runShared: (objectId, work) => lock.runShared(objectId, () => reconcileFirst(objectId, work)),
-    runIfFree: (objectId, work) => lock.runIfFree(objectId, () => reconcileFirst(objectId, work)),
-  }
 }

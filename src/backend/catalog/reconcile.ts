@@ -1,11 +1,11 @@
 import { CatalogError } from 'catalog-gateway/catalog-api'
-import { setTableState, type TableEntry } from '../database/objects.ts'
-import { removeDeletedVersionRecord, hasPendingChanges, listDeletedVersions } from '../database/removals.ts'
+import { updateObject, type TableEntry } from '../database/objects.ts'
 import {
+  deleteVersionRecords,
   finishVersion,
-  deleteVersionRecord,
-  deleteVersionRecordsBefore,
-  listRecordedVersions,
+  hasPendingVersions,
+  listPendingVersions,
+  type VersionKey,
   type VersionRecord,
 } from '../database/versions.ts'
 import { mainBranch, tableLocation, type CatalogContext } from './context.ts'
@@ -14,119 +14,92 @@ import { mainBranch, tableLocation, type CatalogContext } from './context.ts'
 const replayableVersions = 100
 
 /**
- * Makes the storage of a table agree with its records: an interrupted commit gets its final name, or its record is
- * deleted. Batch commits are completed (see commit-batch.ts). The caller holds the commit lock.
+ * Makes the storage of a table agree with its records: commits get their final names, and deleted versions lose theirs. The
+ * caller holds the commit lock.
  */
 export async function reconcileVersions(context: CatalogContext, table: TableEntry): Promise<void> {
-  const recorded = await listRecordedVersions(context.database, table.objectId)
+  const pending = await listPendingVersions(context.database, table.objectId)
+  if (pending.length === 0) return
   // Newest first: a concurrent reader then sees the newest version, which contains the older ones.
-  for (const record of recorded.toSorted((one, other) => other.version - one.version)) {
-    await reconcileVersion(context, table, record)
+  for (const record of pending.toSorted((one, other) => other.version - one.version)) {
+    if (record.state === 'deleted') {
+      const location = tableLocation(context, table)
+      await context.manifestStore.remove(location, record.version, record.branch)
+      await deleteRecord(context, record)
+    } else if (!(await publishVersion(context, table, record)))
+      context.log.error({ table: table.objectId, version: record.version }, 'committed version lost')
   }
-  await removeDeletedVersions(context, table)
-  if (recorded.some(({ retainedName }) => retainedName !== undefined))
-    await deleteUnusedRetainedManifests(context, table.objectId)
+  await deleteUnusedRetainedManifests(context, table.objectId)
 }
 
 export async function reconcileIfPending(context: CatalogContext, table: TableEntry): Promise<void> {
-  if (!(await hasPendingChanges(context.database, table.objectId))) return
+  if (!(await hasPendingVersions(context.database, table.objectId))) return
   await context.commitLock.runExclusive(table.objectId, () => reconcileVersions(context, table))
 }
 
-/** Records that a version has its final name, and therefore that the table has data. */
-export async function finishVersionRecord(
+/**
+ * Gives a recorded version its final name. If another writer has taken that, deletes the record and returns false: a file
+ * with a final name is never overwritten. The caller holds the commit lock.
+ */
+export async function publishVersion(
   context: CatalogContext,
   table: TableEntry,
-  branch: string,
-  version: number,
+  record: VersionRecord,
+): Promise<boolean> {
+  try {
+    const retained = { ...record, retainedPath: retainedManifestPath(context, record) }
+    await context.manifestStore.publishRetained(tableLocation(context, table), retained)
+  } catch (error) {
+    if (!(error instanceof CatalogError && error.kind === 'ConcurrentModification')) throw error
+    await deleteRecord(context, record)
+    return false
+  }
+  await recordCommitted(context, table, 'final name of a version', () =>
+    finishVersionRecord(context, table, record),
+  )
+  return true
+}
+
+/** Records that a version has its final name, and therefore that the table has data. */
+async function finishVersionRecord(
+  context: CatalogContext,
+  table: TableEntry,
+  record: VersionRecord,
 ): Promise<void> {
+  const { objectId, branch, version } = record
+  const last = version - replayableVersions - 1
   await context.database.transaction().execute(async (database) => {
-    await finishVersion(database, table.objectId, branch, version)
-    await deleteVersionRecordsBefore(database, table.objectId, branch, version - replayableVersions)
+    await finishVersion(database, record)
+    // The records before these were deleted with earlier versions.
+    const range = { objectId, branch, first: last - replayableVersions, last }
+    await deleteVersionRecords(database, { ...range, keepsMetadata: true })
     if (table.state === 'declared' && branch === mainBranch)
-      await setTableState(database, table.objectId, 'ready')
+      await updateObject(database, objectId, { state: 'ready' })
   })
 }
 
-/** Whether storage refused permanently; other errors may be transient. */
-export function isPermanentRefusal(error: unknown): boolean {
-  return error instanceof CatalogError && error.status < 500
-}
-
-async function reconcileVersion(
-  context: CatalogContext,
-  table: TableEntry,
-  record: VersionRecord,
-): Promise<void> {
-  const hasFinalName = await (record.retainedName === undefined
-    ? publishStagedVersion(context, table, record)
-    : publishRetainedVersion(context, table, { ...record, retainedName: record.retainedName }))
-  if (hasFinalName) await finishVersionRecord(context, table, record.branch, record.version)
-  else await deleteVersionRecord(context.database, table.objectId, record.branch, record.version)
-}
-
-/** Returns false only if storage was changed around the catalog; that file is never overwritten. */
-async function publishRetainedVersion(
-  context: CatalogContext,
-  table: TableEntry,
-  record: VersionRecord & { retainedName: string },
-): Promise<boolean> {
-  try {
-    const retained = { ...record, retainedPath: retainedManifestPath(context, table, record.retainedName) }
-    await context.manifestStore.publishRetained(tableLocation(context, table), retained)
-    return true
-  } catch (error) {
-    if (!(error instanceof CatalogError && error.kind === 'ConcurrentModification')) throw error
-    context.log.error({ err: error, table: table.objectId }, 'committed version lost')
-    return false
-  }
-}
-
-async function removeDeletedVersions(context: CatalogContext, table: TableEntry): Promise<void> {
-  for (const deleted of await listDeletedVersions(context.database, table.objectId)) {
-    await context.manifestStore.remove(tableLocation(context, table), deleted.version, deleted.branch)
-    await context.database.transaction().execute(async (database) => {
-      await deleteVersionRecord(database, table.objectId, deleted.branch, deleted.version)
-      await removeDeletedVersionRecord(database, table.objectId, deleted)
-    })
-  }
-}
-
-async function publishStagedVersion(
-  context: CatalogContext,
-  table: TableEntry,
-  record: VersionRecord,
-): Promise<boolean> {
-  const location = tableLocation(context, table)
-  try {
-    await context.manifestStore.publish(await context.manifestStore.inspectStaging(location, record))
-    return true
-  } catch (error) {
-    if (!isPermanentRefusal(error)) throw error
-  }
-  // Either the staging manifest is missing or another commit won: the file with the final name decides.
-  const stored = await context.manifestStore.describe(location, record.version, record.branch)
-  return stored !== undefined && stored.manifestSize === record.manifestSize && stored.eTag === record.eTag
+async function deleteRecord({ database }: CatalogContext, record: VersionKey): Promise<void> {
+  const { objectId, branch, version } = record
+  await deleteVersionRecords(database, { objectId, branch, first: version, last: version })
 }
 
 /*
- * Retained manifests of committed batches, one folder per table: `commits/<object id>`. Only a holder of the commit
+ * Retained manifests of committed versions, one folder per table: `commits/<object id>`. Only a holder of the commit
  * lock creates, uses or deletes them.
  */
 
 export function retainedManifestPath(
   context: CatalogContext,
-  table: Pick<TableEntry, 'objectId'>,
-  name: string,
+  { objectId, retainedName }: Pick<VersionRecord, 'objectId' | 'retainedName'>,
 ): string {
-  return `${retainedManifestsFolder(context, table.objectId)}/${name}`
+  return `${retainedManifestsFolder(context, objectId)}/${retainedName}`
 }
 
 export async function deleteUnusedRetainedManifests(
   context: CatalogContext,
   objectId: string,
 ): Promise<void> {
-  if (await hasPendingChanges(context.database, objectId)) return
+  if (await hasPendingVersions(context.database, objectId)) return
   await context.storage.removeAll(retainedManifestsFolder(context, objectId))
 }
 

@@ -1,5 +1,5 @@
 import { CatalogError, invalidInput, quoteForMessage } from 'catalog-gateway/catalog-api'
-import { deleteBranchRecords } from '../database/versions.ts'
+import { deleteVersionRecords } from '../database/versions.ts'
 import {
   tableLocation,
   type CatalogContext,
@@ -109,7 +109,8 @@ export const referenceOperations = {
       if (tag !== undefined)
         throw invalidInput(`the tag ${quoteForMessage(tag)} refers to the branch; delete it first`)
       await context.engine.branches.delete(location, name)
-      await deleteBranchRecords(context.database, table.objectId, name)
+      const all = { first: 0, last: Number.MAX_SAFE_INTEGER }
+      await deleteVersionRecords(context.database, { objectId: table.objectId, branch: name, ...all })
       return {}
     })
   },

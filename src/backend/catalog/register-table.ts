@@ -2,12 +2,12 @@ import { CatalogError, type Identifier, invalidInput, quoteForMessage } from 'ca
 import { type RequestOf, type ResponseOf } from '../schemas/operation-schemas.ts'
 import {
   findObject,
-  insertRegisteredTable,
-  setProperties,
+  insertTable,
+  isLocationTaken,
+  releaseTable,
+  updateObject,
   type Properties,
-  type TableEntry,
 } from '../database/objects.ts'
-import { isLocationTaken, releaseTable } from '../database/removals.ts'
 import type { CatalogDatabase } from '../database/schema.ts'
 import { tableLocation, type CatalogContext } from './context.ts'
 import { requireNamespace, requireSameTable, alreadyExistsError, requireTable } from './find-table.ts'
@@ -58,21 +58,20 @@ async function recordTable(
   await lockTables(context, replaced === undefined ? [] : [replaced], () =>
     context.database.transaction().execute(async (database) => {
       await requireNamespace(database, id.slice(0, -1))
+      if (replaced !== undefined) await requireSameTable(database, id, replaced.objectId)
       if (replaced?.location === location) {
-        await requireSameTable(database, id, replaced.objectId)
-        return await setProperties(database, replaced.objectId, properties)
+        await updateObject(database, replaced.objectId, { properties })
+        return
       }
-      if (replaced !== undefined) await releaseExisting(database, id, replaced)
-      if (await isLocationTaken(database, location)) throw locationTakenError(request.location)
-      if (!(await insertRegisteredTable(database, id, location, properties)))
+      if (replaced !== undefined) await releaseTable(database, replaced.objectId)
+      if (await isLocationTaken(database, location)) {
+        const shown = quoteForMessage(request.location)
+        throw new CatalogError('TableAlreadyExists', `the dataset at ${shown} belongs to a table that exists`)
+      }
+      if ((await insertTable(database, id, 'ready', properties, location)) === undefined)
         throw alreadyExistsError('Table', id)
     }),
   )
-}
-
-async function releaseExisting(database: CatalogDatabase, id: Identifier, table: TableEntry): Promise<void> {
-  await requireSameTable(database, id, table.objectId)
-  await releaseTable(database, table.objectId)
 }
 
 /** No folder on the path is a dataset: datasets never nest, so unique locations share no file. */
@@ -101,13 +100,6 @@ async function requireDataset(context: CatalogContext, location: string): Promis
     if (!(error instanceof CatalogError) || error.status >= 500) throw error
     throw invalidInput('location: no readable dataset found', { cause: error })
   }
-}
-
-function locationTakenError(location: string): CatalogError {
-  return new CatalogError(
-    'TableAlreadyExists',
-    `the dataset at ${quoteForMessage(location)} belongs to a table that exists`,
-  )
 }
 
 /** Deregisters a table in a transaction; see `deregisterTable`. The caller holds its locks. */

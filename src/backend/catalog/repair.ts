@@ -1,14 +1,13 @@
 import { CatalogError } from 'catalog-gateway/catalog-api'
-import { findObject, findTableState, fromPath } from '../database/objects.ts'
 import {
+  deleteLeftoverRecord,
+  findTableById,
   listLeftovers,
   listUnfinishedCreations,
   removeTable,
-  listTablesWithPendingChanges,
-  deleteLeftoverRecord,
-  isLeftover,
   type RemovedTable,
-} from '../database/removals.ts'
+} from '../database/objects.ts'
+import { listTablesWithPendingVersions } from '../database/versions.ts'
 import { type CatalogContext, tableLocation } from './context.ts'
 import {
   deleteUnusedRetainedManifests,
@@ -28,10 +27,9 @@ async function repair(context: CatalogContext, stopped: AbortSignal): Promise<vo
     await context.nameLock.runIfFree(path, () => discardCreation(context, objectId))
   }
   await deleteLeftovers(context, await listLeftovers(database), 'runIfFree', stopped)
-  for (const path of await listTablesWithPendingChanges(database)) {
-    const table = await findObject(database, fromPath(path))
-    if (table?.kind === 'table')
-      await tryRepair(context, table.objectId, () => reconcileIfPending(context, table))
+  for (const objectId of await listTablesWithPendingVersions(database)) {
+    const table = await findTableById(database, objectId)
+    if (table) await tryRepair(context, objectId, () => reconcileIfPending(context, table))
   }
   for (const objectId of await listTablesWithRetainedManifests(context)) {
     await tryRepair(context, objectId, () =>
@@ -62,7 +60,7 @@ export function startRepairLoop(context: CatalogContext): () => Promise<void> {
 
 async function discardCreation({ database }: CatalogContext, objectId: string): Promise<void> {
   await database.transaction().execute(async (database) => {
-    if ((await findTableState(database, objectId)) === 'creating') await removeTable(database, objectId)
+    if ((await findTableById(database, objectId))?.state === 'creating') await removeTable(database, objectId)
   })
 }
 
@@ -109,7 +107,7 @@ export async function deleteLeftovers(
 
 /** Another process may have deleted the data since it was listed; a table that was registered later may own the location. */
 async function deleteLeftover(context: CatalogContext, table: RemovedTable): Promise<void> {
-  if (!(await isLeftover(context.database, table))) return
+  if ((await listLeftovers(context.database, table.objectId)).length === 0) return
   await context.engine.drop(tableLocation(context, table))
-  await deleteLeftoverRecord(context.database, table)
+  await deleteLeftoverRecord(context.database, table.objectId)
 }

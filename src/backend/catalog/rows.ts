@@ -1,12 +1,6 @@
 import { CatalogError, type Identifier, formatIdentifierForMessage } from 'catalog-gateway/catalog-api'
 import { type RequestOf, type ResponseOf } from '../schemas/operation-schemas.ts'
-import {
-  setTableState,
-  type TableEntry,
-  findTableById,
-  setProperties,
-  type Properties,
-} from '../database/objects.ts'
+import { findTableById, updateObject, type Properties, type TableEntry } from '../database/objects.ts'
 import { withoutRows } from '../engine/arrow/arrow-file.ts'
 import type { TablePoint } from '../engine/native/open-table.ts'
 import type { MergeCounts } from '../engine/tables/rows.ts'
@@ -124,7 +118,7 @@ async function createByInsert(
 /** Records that a declared table has data now. */
 async function recordCreated(context: CatalogContext, table: TableEntry): Promise<void> {
   await recordCommitted(context, table, 'first rows of a table', () =>
-    setTableState(context.database, table.objectId, 'ready'),
+    updateObject(context.database, table.objectId, { state: 'ready' }),
   )
 }
 
@@ -195,7 +189,7 @@ async function addProperties(
     context.database.transaction().execute(async (database) => {
       const { properties: existing } = (await findTableById(database, table.objectId)) ?? table
       const properties = { ...existing, ...added }
-      await setProperties(database, table.objectId, properties)
+      await updateObject(database, table.objectId, { properties })
       return properties
     }),
   )

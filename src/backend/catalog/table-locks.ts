@@ -49,11 +49,11 @@ export async function changeReferencesAndRows<Result>(
   return await lockTables(context, [table], () => change(table))
 }
 
-/** Runs a write of rows to a table that has data; those of one replica run concurrently, replicas take turns. */
+/** Runs a write of rows to a table that has data; those of one replica run concurrently. */
 export async function writeRows<Result>(
   context: CatalogContext,
   objectId: string,
   write: () => Promise<Result>,
 ): Promise<Result> {
-  return await context.dataLock.runShared(objectId, () => context.writeTurns(objectId, write))
+  return await context.dataLock.runShared(objectId, write)
 }

@@ -1,7 +1,6 @@
 import { type Identifier, assertIdentifier } from 'catalog-gateway/catalog-api'
 import { type RequestOf, type ResponseOf } from '../schemas/operation-schemas.ts'
-import { insertTable, findObject, moveTable } from '../database/objects.ts'
-import { removeTable } from '../database/removals.ts'
+import { findObject, insertTable, removeTable, updateObject } from '../database/objects.ts'
 import type { CatalogDatabase } from '../database/schema.ts'
 import type { TablePoint } from '../engine/native/open-table.ts'
 import type { SchemaDialect } from '../engine/schema/schema-json.ts'
@@ -67,7 +66,7 @@ export const tableOperations = {
       await requireNamespace(database, destination.slice(0, -1))
       if ((await findObject(database, destination)) !== undefined)
         throw alreadyExistsError('Table', destination)
-      await moveTable(database, table.objectId, destination)
+      await updateObject(database, table.objectId, { id: destination })
     })
     return {}
   },

@@ -6,8 +6,6 @@ import { CatalogError } from 'catalog-gateway/catalog-api'
 import { databaseUnavailableError } from './postgres-errors.ts'
 import { Backoff, TimeoutExceeded, withTimeout } from 'catalog-gateway/lib'
 
-export type LockMode = 'exclusive' | 'shared'
-
 interface LockSession {
   readonly client: Client
   readonly statementTimeoutMs: number
@@ -23,31 +21,16 @@ type Connect = (onLost: () => void) => Promise<Client>
 const lockTimeoutMs = 60_000
 const pauseBounds = { minMs: 1, maxMs: 20 }
 
-/** A prepared statement: the first key is that of the lock, the second that of its gate. */
-interface Statement {
-  readonly name: string
-  readonly text: string
-}
-
-const acquire = { name: 'acquire', text: 'select pg_try_advisory_lock($1) as done' }
-/** Exclusive waiters hold the gate; otherwise a stream of other holders would starve them. */
-const acquirePastGate: Readonly<Record<LockMode, Statement>> = {
-  exclusive: {
-    name: 'acquire exclusive',
-    text: 'select case when pg_try_advisory_xact_lock_shared($2) then pg_try_advisory_lock($1) else false end as done',
-  },
-  shared: {
-    name: 'acquire shared',
-    text: 'select case when pg_try_advisory_xact_lock_shared($2) then pg_try_advisory_lock_shared($1) else false end as done',
-  },
-}
-const releaseExclusive = { name: 'release exclusive', text: 'select pg_advisory_unlock($1) as done' }
-const releaseShared = { name: 'release shared', text: 'select pg_advisory_unlock_shared($1) as done' }
+const acquire = 'select pg_try_advisory_lock($1) as done'
+/** The second key is that of the gate. Waiters hold it: otherwise a stream of other holders would starve them. */
+const acquirePastGate =
+  'select case when pg_try_advisory_xact_lock_shared($2) then pg_try_advisory_lock($1) else false end as done'
+const release = 'select pg_advisory_unlock($1) as done'
 
 /**
  * Locks shared by all replicas on one PostgreSQL database. All locks of this process live on one dedicated connection:
- * when the process or the connection ends, PostgreSQL releases them. They do not exclude work of the same process: what
- * must be excluded there as well takes them under a process-local lock.
+ * when the process or the connection ends, PostgreSQL releases them. All work of a process shares them: what must be
+ * excluded there as well takes them under a process-local lock.
  *
  * A process that loses the connection cannot stop work that runs under the locks. So single steps are safe (files get
  * their names by `link`, the catalog never chooses a location again), and `assertHeld` prevents commits under a lost lock.
@@ -69,28 +52,23 @@ export class AdvisoryLocks {
   }
 
   /** Runs `work` under a lock. Throws ServiceUnavailable (503) if another replica holds it past the timeout. */
-  async run<Result>(name: string, mode: LockMode, work: () => Promise<Result>): Promise<Result> {
+  async run<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
     this.assertHeld()
     const session = await this.#getSession()
-    await this.#acquire(session, name, mode)
-    return await this.#runHolding(session, name, mode, work)
+    await this.#acquire(session, name)
+    return await this.#runHolding(session, name, work)
   }
 
-  /** Runs `work` under an exclusive lock unless another replica holds it. */
+  /** Runs `work` under a lock unless another replica holds it. */
   async runIfFree(name: string, work: () => Promise<void>): Promise<void> {
     const session = await this.#getSession()
     if (await executeLock(session, acquire, [this.#computeKey(name)]))
-      await this.#runHolding(session, name, 'exclusive', work)
+      await this.#runHolding(session, name, work)
   }
 
   /** Throws ServiceUnavailable (503) if the current work runs under a lost lock. */
   assertHeld(): void {
     if (this.#currentSession.getStore()?.isLost) throw databaseUnavailableError()
-  }
-
-  /** Gives up all locks, which may be at another server than those of other replicas. Work under them cannot commit. */
-  reset(): void {
-    this.#session?.then(loseSession, () => undefined)
   }
 
   async close(): Promise<void> {
@@ -102,34 +80,32 @@ export class AdvisoryLocks {
   async #runHolding<Result>(
     session: LockSession,
     name: string,
-    mode: LockMode,
     work: () => Promise<Result>,
   ): Promise<Result> {
     try {
       return await this.#currentSession.run(session, work)
     } finally {
       // Not awaited: it precedes the next query of this process. A lost session holds no locks.
-      const release = mode === 'exclusive' ? releaseExclusive : releaseShared
       executeLock(session, release, [this.#computeKey(name)]).catch(() => undefined)
     }
   }
 
-  async #acquire(session: LockSession, name: string, mode: LockMode): Promise<void> {
+  async #acquire(session: LockSession, name: string): Promise<void> {
     const key = this.#computeKey(name)
     const gate = this.#computeKey(`gate ${name}`)
-    const tryAcquire = () => executeLock(session, acquirePastGate[mode], [key, gate])
+    const tryAcquire = () => executeLock(session, acquirePastGate, [key, gate])
     if (await tryAcquire()) return
     const deadline = Date.now() + lockTimeoutMs
     const pauses = new Backoff(pauseBounds)
     let hasGate = false
     try {
       while (Date.now() < deadline) {
-        if (mode === 'exclusive' && !hasGate) hasGate = await executeLock(session, acquire, [gate])
+        if (!hasGate) hasGate = await executeLock(session, acquire, [gate])
         await setTimeout(pauses.next())
         if (await tryAcquire()) return
       }
     } finally {
-      if (hasGate) await executeLock(session, releaseExclusive, [gate])
+      if (hasGate) await executeLock(session, release, [gate])
     }
     throw new CatalogError('ServiceUnavailable', 'another replica holds the lock of this object; retry', {
       headers: { 'retry-after': '5' },
@@ -165,22 +141,18 @@ export class AdvisoryLocks {
   }
 }
 
-/** Also frees the locks, if the server still answers. */
-function loseSession(session: LockSession): void {
-  session.isLost = true
-  session.client.end().catch(() => undefined)
-}
-
-async function executeLock(session: LockSession, statement: Statement, keys: string[]): Promise<boolean> {
+async function executeLock(session: LockSession, text: string, values: string[]): Promise<boolean> {
   const response = session.last.then(async () => {
     if (session.isLost) throw databaseUnavailableError()
-    const query = session.client.query<{ done: boolean }>({ ...statement, values: keys })
+    const query = session.client.query<{ done: boolean }>({ text, values })
     try {
       const { rows } = await withTimeout(query, session.statementTimeoutMs)
       return rows[0]?.done === true
     } catch (error) {
       if (!(error instanceof TimeoutExceeded)) throw error
-      loseSession(session)
+      session.isLost = true
+      // Also frees the locks, if the server still answers.
+      session.client.end().catch(() => undefined)
       throw databaseUnavailableError(error)
     }
   })

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { sql } from 'kysely'
+import type { Updateable } from 'kysely'
 import type { ErrorName } from 'catalog-gateway/catalog-api'
 import type { Slice } from './objects.ts'
-import type { CatalogDatabase, JobState } from './schema.ts'
+import type { CatalogDatabase, CatalogTables, JobState } from './schema.ts'
 
 export interface NewJob {
   readonly operation: string
@@ -16,7 +16,7 @@ export interface NewJob {
 /** For clients. */
 export type JobResult = Readonly<Record<string, unknown>>
 
-interface JobFailure {
+export interface JobFailure {
   readonly kind: ErrorName
   /** For clients: without paths and secrets. */
   readonly message: string
@@ -26,7 +26,6 @@ interface JobFailure {
 export interface Job extends NewJob {
   readonly jobId: string
   readonly state: JobState
-  readonly isCancelRequested: boolean
   readonly attempts: number
   readonly result: JobResult | undefined
   readonly failure: JobFailure | undefined
@@ -36,20 +35,11 @@ export interface Job extends NewJob {
   readonly endedAt: number | undefined
 }
 
-export type JobSummary = Pick<Job, 'jobId' | 'operation' | 'path' | 'state' | 'createdAt'>
-
-export type UnfinishedJob = Pick<Job, 'jobId' | 'objectId'>
-
-export type JobEnd =
-  | { readonly state: 'finished'; readonly result: JobResult }
-  | { readonly state: 'failed'; readonly failure: JobFailure }
-  | { readonly state: 'cancelled' }
-
 /** Adds a queued job. Returns its random id. */
 export async function insertJob(database: CatalogDatabase, job: NewJob): Promise<string> {
   const jobId = randomUUID()
   await database
-    .insertInto('jobs')
+    .insertInto('table_jobs')
     .values({
       job_id: jobId,
       operation: job.operation,
@@ -57,7 +47,6 @@ export async function insertJob(database: CatalogDatabase, job: NewJob): Promise
       path: job.path,
       request: JSON.stringify(job.request),
       state: 'queued',
-      cancel_requested: 0,
       attempts: 0,
       created_at: Date.now(),
     })
@@ -66,9 +55,13 @@ export async function insertJob(database: CatalogDatabase, job: NewJob): Promise
 }
 
 export async function findJob(database: CatalogDatabase, jobId: string): Promise<Job | undefined> {
-  const row = await database.selectFrom('jobs').selectAll().where('job_id', '=', jobId).executeTakeFirst()
+  const row = await database
+    .selectFrom('table_jobs')
+    .selectAll()
+    .where('job_id', '=', jobId)
+    .executeTakeFirst()
   if (row === undefined) return undefined
-  /* oxlint-disable typescript/no-unsafe-type-assertion -- only this file writes the columns */
+  /* oxlint-disable typescript/no-unsafe-type-assertion -- written by this program */
   return {
     jobId: row.job_id,
     operation: row.operation,
@@ -76,7 +69,6 @@ export async function findJob(database: CatalogDatabase, jobId: string): Promise
     path: row.path,
     request: JSON.parse(row.request) as NewJob['request'],
     state: row.state,
-    isCancelRequested: row.cancel_requested === 1,
     attempts: row.attempts,
     result: row.result === null ? undefined : (JSON.parse(row.result) as JobResult),
     failure: row.failure === null ? undefined : (JSON.parse(row.failure) as JobFailure),
@@ -88,9 +80,9 @@ export async function findJob(database: CatalogDatabase, jobId: string): Promise
 }
 
 /** Lists jobs in the order of their ids. */
-export async function listJobs(database: CatalogDatabase, { after, limit }: Slice): Promise<JobSummary[]> {
+export async function listJobs(database: CatalogDatabase, { after, limit }: Slice) {
   let query = database
-    .selectFrom('jobs')
+    .selectFrom('table_jobs')
     .select(['job_id as jobId', 'operation', 'path', 'state', 'created_at as createdAt'])
     .orderBy('job_id')
   if (after !== undefined) query = query.where('job_id', '>', after)
@@ -98,92 +90,32 @@ export async function listJobs(database: CatalogDatabase, { after, limit }: Slic
   return await query.execute()
 }
 
-/** Counts queued and running jobs. */
-export async function countUnfinishedJobs(database: CatalogDatabase): Promise<number> {
-  const row = await database
-    .selectFrom('jobs')
-    .select(({ fn }) => fn.countAll().as('count'))
+/** Lists the queued and running jobs, of all tables or of one, the oldest first. `request` is JSON. */
+export async function listUnfinishedJobs(database: CatalogDatabase, objectId?: string) {
+  let query = database
+    .selectFrom('table_jobs')
+    .select(['job_id as jobId', 'object_id as objectId', 'operation', 'request'])
     .where('ended_at', 'is', null)
-    .executeTakeFirst()
-  return Number(row?.count ?? 0)
+  if (objectId !== undefined) query = query.where('object_id', '=', objectId)
+  return await query.orderBy('created_at').orderBy('job_id').execute()
 }
 
-/** Lists the queued and running jobs, the oldest first. */
-export async function listUnfinishedJobs(database: CatalogDatabase): Promise<UnfinishedJob[]> {
-  return await database
-    .selectFrom('jobs')
-    .select(['job_id as jobId', 'object_id as objectId'])
-    .where('ended_at', 'is', null)
-    .orderBy('created_at')
-    .orderBy('job_id')
-    .execute()
-}
-
-/** Returns the id of a queued or running job that does the same. */
-export async function findSameJob(
+/** Returns false if the job has ended, or is not in that state. */
+export async function updateJob(
   database: CatalogDatabase,
-  { operation, objectId, request }: NewJob,
-): Promise<string | undefined> {
-  const found = await database
-    .selectFrom('jobs')
-    .select('job_id')
-    .where('ended_at', 'is', null)
-    .where('object_id', '=', objectId)
-    .where('operation', '=', operation)
-    .where('request', '=', JSON.stringify(request))
-    .executeTakeFirst()
-  return found?.job_id
-}
-
-export async function recordJobStarted(database: CatalogDatabase, jobId: string): Promise<void> {
-  await database
-    .updateTable('jobs')
-    .set({ state: 'running', attempts: sql`attempts + 1`, started_at: Date.now() })
+  jobId: string,
+  changes: Updateable<CatalogTables['table_jobs']>,
+  expected?: JobState,
+): Promise<boolean> {
+  let query = database
+    .updateTable('table_jobs')
+    .set(changes)
     .where('job_id', '=', jobId)
     .where('ended_at', 'is', null)
-    .execute()
-}
-
-/** Returns a started job to the queue, and does not count the attempt. */
-export async function recordJobPostponed(database: CatalogDatabase, jobId: string): Promise<void> {
-  await database
-    .updateTable('jobs')
-    .set({ state: 'queued', attempts: sql`attempts - 1`, started_at: null })
-    .where('job_id', '=', jobId)
-    .where('ended_at', 'is', null)
-    .execute()
-}
-
-export async function recordJobEnded(database: CatalogDatabase, jobId: string, end: JobEnd): Promise<void> {
-  await database
-    .updateTable('jobs')
-    .set({
-      state: end.state,
-      ended_at: Date.now(),
-      ...(end.state === 'finished' && { result: JSON.stringify(end.result) }),
-      ...(end.state === 'failed' && { failure: JSON.stringify(end.failure) }),
-    })
-    .where('job_id', '=', jobId)
-    .where('ended_at', 'is', null)
-    .execute()
-}
-
-/** Ends a queued job; a running one ends before its next change, and one that has ended stays as it is. */
-export async function cancelJob(database: CatalogDatabase, jobId: string): Promise<void> {
-  await database
-    .updateTable('jobs')
-    .set({ state: 'cancelled', ended_at: Date.now(), cancel_requested: 1 })
-    .where('job_id', '=', jobId)
-    .where('state', '=', 'queued')
-    .execute()
-  await database
-    .updateTable('jobs')
-    .set({ cancel_requested: 1 })
-    .where('job_id', '=', jobId)
-    .where('ended_at', 'is', null)
-    .execute()
+  if (expected !== undefined) query = query.where('state', '=', expected)
+  return (await query.executeTakeFirst()).numUpdatedRows === 1n
 }
 
 export async function deleteJobsEndedBefore(database: CatalogDatabase, time: number): Promise<void> {
-  await database.deleteFrom('jobs').where('ended_at', '<', time).execute()
+  await database.deleteFrom('table_jobs').where('ended_at', '<', time).execute()
 }

@@ -1,20 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import type { Identifier } from 'catalog-gateway/catalog-api'
-import { isObject } from 'catalog-gateway/lib'
-import { type Selectable, sql, type SelectQueryBuilder } from 'kysely'
+import type { ExpressionBuilder, ExpressionWrapper, SqlBool } from 'kysely'
 import type { CatalogDatabase, CatalogTables, TableState } from './schema.ts'
 
 export type Properties = Readonly<Record<string, string>>
 
 export function parseProperties(text: string): Properties {
-  const value: unknown = JSON.parse(text)
-  if (!isProperties(value))
-    throw new Error('a row of the store has properties that are not an object of strings')
-  return value
-}
-
-function isProperties(value: unknown): value is Properties {
-  return isObject(value) && Object.values(value).every((text) => typeof text === 'string')
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by the functions of this folder
+  return JSON.parse(text) as Properties
 }
 
 interface ObjectEntry {
@@ -47,28 +40,24 @@ export async function findObject(
   database: CatalogDatabase,
   id: Identifier,
 ): Promise<NamespaceEntry | TableEntry | undefined> {
-  const row = await selectObjects(database).where('path', '=', toPath(id)).executeTakeFirst()
-  return row && toEntry(row)
+  return await find(database, 'path', toPath(id))
 }
 
 export async function findTableById(
   database: CatalogDatabase,
   objectId: string,
 ): Promise<TableEntry | undefined> {
-  const row = await selectObjects(database).where('object_id', '=', objectId).executeTakeFirst()
-  const entry = row && toEntry(row)
+  const entry = await find(database, 'object_id', objectId)
   return entry?.kind === 'table' ? entry : undefined
 }
 
-const objectColumns = ['object_id', 'path', 'kind', 'properties', 'location', 'state'] as const
-
-function selectObjects(database: CatalogDatabase) {
-  return database.selectFrom('objects').select(objectColumns)
-}
-
-function toEntry(
-  row: Pick<Selectable<CatalogTables['objects']>, (typeof objectColumns)[number]>,
-): NamespaceEntry | TableEntry {
+async function find(
+  database: CatalogDatabase,
+  key: 'path' | 'object_id',
+  value: string,
+): Promise<NamespaceEntry | TableEntry | undefined> {
+  const row = await database.selectFrom('objects').selectAll().where(key, '=', value).executeTakeFirst()
+  if (row === undefined) return undefined
   const entry = { objectId: row.object_id, path: row.path, properties: parseProperties(row.properties) }
   if (row.location === null || row.state === null) return { ...entry, kind: 'namespace' }
   return { ...entry, kind: 'table', location: row.location, state: row.state }
@@ -80,90 +69,62 @@ export async function insertNamespace(
   id: Identifier,
   properties: Properties,
 ): Promise<boolean> {
-  return await insert(database, id, randomId(), { kind: 'namespace', properties: JSON.stringify(properties) })
+  return await insert(database, id, { object_id: randomId(), kind: 'namespace', properties })
 }
 
-/** The random location does not reveal the name. Returns undefined if the name is taken. */
+/**
+ * Adds a table under an existing parent, by default with a random location, which does not reveal the name. Returns
+ * undefined if the name or the location is taken.
+ */
 export async function insertTable(
   database: CatalogDatabase,
   id: Identifier,
-  state: 'creating' | 'declared',
+  state: TableState,
   properties: Properties,
+  registeredLocation?: string,
 ): Promise<TableEntry | undefined> {
   const objectId = randomId()
-  const location = `tables/${objectId}.lance`
-  const row = { kind: 'table', properties: JSON.stringify(properties), location, state } as const
-  if (!(await insert(database, id, objectId, row))) return undefined
+  const location = registeredLocation ?? `tables/${objectId}.lance`
+  const row = { object_id: objectId, kind: 'table', properties, location, state } as const
+  if (!(await insert(database, id, row))) return undefined
   return { kind: 'table', objectId, path: toPath(id), properties, location, state }
-}
-
-/** Adds a table with existing data under an existing parent; returns false if the name or the data is taken. */
-export async function insertRegisteredTable(
-  database: CatalogDatabase,
-  id: Identifier,
-  location: string,
-  properties: Properties,
-): Promise<boolean> {
-  const row = { kind: 'table', properties: JSON.stringify(properties), location, state: 'ready' } as const
-  return await insert(database, id, randomId(), row)
 }
 
 async function insert(
   database: CatalogDatabase,
   id: Identifier,
-  objectId: string,
-  row: Pick<CatalogTables['objects'], 'kind' | 'properties'> &
-    Partial<Pick<CatalogTables['objects'], 'location' | 'state'>>,
+  row: Pick<CatalogTables['objects'], 'object_id' | 'kind'> &
+    Partial<Pick<CatalogTables['objects'], 'location' | 'state'>> & { readonly properties: Properties },
 ): Promise<boolean> {
+  const properties = JSON.stringify(row.properties)
   const inserted = await database
     .insertInto('objects')
-    .values({ ...row, object_id: objectId, ...pathColumns(id), created_at: Date.now() })
+    .values({ ...row, properties, ...pathColumns(id), created_at: Date.now() })
     .onConflict((conflict) => conflict.doNothing())
     .executeTakeFirst()
   return inserted.numInsertedOrUpdatedRows === 1n
 }
 
-/** Moves a table to another id under an existing parent. The caller has checked that the id is free. */
-export async function moveTable(database: CatalogDatabase, objectId: string, id: Identifier): Promise<void> {
-  await database.updateTable('objects').set(pathColumns(id)).where('object_id', '=', objectId).execute()
-}
-
-export async function findTableState(
+/** A new `id` must be free and have an existing parent. Returns false if the object does not exist. */
+export async function updateObject(
   database: CatalogDatabase,
   objectId: string,
-): Promise<TableState | undefined> {
-  const row = await database
-    .selectFrom('objects')
-    .select('state')
-    .where('object_id', '=', objectId)
-    .executeTakeFirst()
-  return row?.state ?? undefined
-}
-
-/** Returns false if the table does not exist. */
-export async function setTableState(
-  database: CatalogDatabase,
-  objectId: string,
-  state: TableState,
+  {
+    id,
+    state,
+    properties,
+  }: { readonly id?: Identifier; readonly state?: TableState; readonly properties?: Properties },
 ): Promise<boolean> {
   const updated = await database
     .updateTable('objects')
-    .set({ state })
+    .set({
+      ...(id && pathColumns(id)),
+      ...(state && { state }),
+      ...(properties && { properties: JSON.stringify(properties) }),
+    })
     .where('object_id', '=', objectId)
     .executeTakeFirst()
   return updated.numUpdatedRows === 1n
-}
-
-export async function setProperties(
-  database: CatalogDatabase,
-  objectId: string,
-  properties: Properties,
-): Promise<void> {
-  await database
-    .updateTable('objects')
-    .set({ properties: JSON.stringify(properties) })
-    .where('object_id', '=', objectId)
-    .execute()
 }
 
 function pathColumns(id: Identifier): Pick<CatalogTables['objects'], 'path' | 'parent_path' | 'name'> {
@@ -180,48 +141,131 @@ export interface Slice {
   readonly limit: number | undefined
 }
 
-export async function listNamespaceNames(
-  database: CatalogDatabase,
-  parentPath: string,
-  slice: Slice,
-): Promise<string[]> {
-  return await listNames(database.selectFrom('objects').where('kind', '=', 'namespace'), parentPath, slice)
-}
+export type ListedObjects = 'namespaces' | 'tables' | 'tables with data'
 
-export async function listTableNames(
+/** Lists the names of the children of a namespace, in the byte order of UTF-8. */
+export async function listNames(
   database: CatalogDatabase,
-  parentPath: string,
-  includeDeclared: boolean,
-  slice: Slice,
-): Promise<string[]> {
-  return await listNames(selectTables(database, includeDeclared), parentPath, slice)
-}
-
-async function listNames(
-  objects: SelectQueryBuilder<CatalogTables, 'objects', object>,
+  objects: ListedObjects,
   parentPath: string,
   { after, limit }: Slice,
 ): Promise<string[]> {
-  let query = objects.select('name').where('parent_path', '=', parentPath).orderBy('name')
+  let query = selectObjects(database, objects).select('name').where('parent_path', '=', parentPath)
   if (after !== undefined) query = query.where('name', '>', after)
   if (limit !== undefined) query = query.limit(limit)
-  return (await query.execute()).map((row) => row.name)
+  return (await query.orderBy('name').execute()).map((row) => row.name)
 }
 
+/** Lists the paths of all tables, in the byte order of UTF-8. */
 export async function listTablePaths(
   database: CatalogDatabase,
-  includeDeclared: boolean,
+  objects: ListedObjects,
   { after, limit }: Slice,
 ): Promise<string[]> {
-  let query = selectTables(database, includeDeclared).select('path').orderBy('path')
+  let query = selectObjects(database, objects).select('path')
   if (after !== undefined) query = query.where('path', '>', after)
   if (limit !== undefined) query = query.limit(limit)
-  return (await query.execute()).map((row) => row.path)
+  return (await query.orderBy('path').execute()).map((row) => row.path)
 }
 
-/** The partial indexes are only used for literals. */
-function selectTables(database: CatalogDatabase, includeDeclared: boolean) {
-  const objects = database.selectFrom('objects')
-  if (!includeDeclared) return objects.where('state', '=', sql.lit('ready'))
-  return objects.where('kind', '=', sql.lit('table')).where('state', 'in', ['ready', 'declared'])
+function selectObjects(database: CatalogDatabase, objects: ListedObjects) {
+  const query = database.selectFrom('objects')
+  if (objects === 'namespaces') return query.where('kind', '=', 'namespace')
+  return query.where('state', 'in', objects === 'tables' ? ['ready', 'declared'] : ['ready'])
+}
+
+/** Lists the tables whose creation is in progress or was interrupted. */
+export async function listUnfinishedCreations(
+  database: CatalogDatabase,
+): Promise<readonly { objectId: string; path: string }[]> {
+  return await database
+    .selectFrom('objects')
+    .select(['object_id as objectId', 'path'])
+    .where('state', '=', 'creating')
+    .execute()
+}
+
+/** Whether a namespace has tables or namespaces. */
+export async function hasChildren(database: CatalogDatabase, path: string): Promise<boolean> {
+  const children = database.selectFrom('objects').select('name').where('parent_path', '=', path)
+  return (await children.limit(1).executeTakeFirst()) !== undefined
+}
+
+/** A removed table; `location` is its remaining data folder, relative to that of the catalog. */
+export interface RemovedTable {
+  readonly objectId: string
+  readonly location: string
+}
+
+/** Removes a namespace with all that it contains. Records the folders of its tables as leftovers. Must run in a transaction. */
+export async function removeNamespace(
+  database: CatalogDatabase,
+  path: string,
+): Promise<readonly RemovedTable[]> {
+  // The paths below `a` start with `a/`; `0` is the character after `/`.
+  return await remove(database, (where) =>
+    where.or([
+      where('path', '=', path),
+      where.and([where('path', '>', `${path}/`), where('path', '<', `${path}0`)]),
+    ]),
+  )
+}
+
+/** Records its folder as a leftover. Must run in a transaction. Returns an empty list if the table does not exist. */
+export async function removeTable(
+  database: CatalogDatabase,
+  objectId: string,
+): Promise<readonly RemovedTable[]> {
+  return await remove(database, (where) => where('object_id', '=', objectId))
+}
+
+/** Uses a fixed number of statements for any number of objects, because the transaction blocks others. */
+async function remove(
+  database: CatalogDatabase,
+  condition: (
+    where: ExpressionBuilder<CatalogTables, 'objects'>,
+  ) => ExpressionWrapper<CatalogTables, 'objects', SqlBool>,
+): Promise<readonly RemovedTable[]> {
+  const tables = database
+    .selectFrom('objects')
+    .where(condition)
+    .where('location', 'is not', null)
+    .select((select) => [select.ref('location').$notNull().as('location'), 'object_id'])
+  await database.insertInto('leftovers').columns(['location', 'object_id']).expression(tables).execute()
+  const rows = await database
+    .deleteFrom('objects')
+    .where(condition)
+    .returning(['object_id as objectId', 'location'])
+    .execute()
+  return rows.flatMap(({ objectId, location }) => (location === null ? [] : [{ objectId, location }]))
+}
+
+/** Removes a table and leaves its data folder without an owner; it is not a leftover. */
+export async function releaseTable(database: CatalogDatabase, objectId: string): Promise<void> {
+  await database.deleteFrom('objects').where('object_id', '=', objectId).execute()
+}
+
+/** Whether the data at that location belongs to a table or is still to be deleted. */
+export async function isLocationTaken(database: CatalogDatabase, location: string): Promise<boolean> {
+  const found = await database
+    .selectFrom('objects')
+    .select('location')
+    .where('location', '=', location)
+    .unionAll(database.selectFrom('leftovers').select('location').where('location', '=', location))
+    .executeTakeFirst()
+  return found !== undefined
+}
+
+/** Lists data that is still to be deleted; no table can own its location until then. */
+export async function listLeftovers(
+  database: CatalogDatabase,
+  objectId?: string,
+): Promise<readonly RemovedTable[]> {
+  let query = database.selectFrom('leftovers').select(['object_id as objectId', 'location'])
+  if (objectId !== undefined) query = query.where('object_id', '=', objectId)
+  return await query.execute()
+}
+
+export async function deleteLeftoverRecord(database: CatalogDatabase, objectId: string): Promise<void> {
+  await database.deleteFrom('leftovers').where('object_id', '=', objectId).execute()
 }

@@ -1,9 +1,9 @@
 import { join } from 'node:path'
-import { type FollowSetting, makeFolder, fixed, type Followed, readSecret } from 'catalog-gateway/lib'
+import { makeFolder } from 'catalog-gateway/lib'
 import { Kysely, SqliteDialect, type SqliteDatabase, type SqliteStatement } from 'kysely'
 import Libsql from 'libsql'
 import type { Logger } from 'pino'
-import { type BackendSettings, postgresUrlSchema } from '../settings/backend-settings.ts'
+import type { BackendSettings } from '../settings/backend-settings.ts'
 import type { AdvisoryLocks } from './advisory-locks.ts'
 import { openPostgres } from './postgres.ts'
 import { type CatalogDatabase, migrateDatabase, type CatalogTables, type OnQuery } from './schema.ts'
@@ -15,15 +15,11 @@ export interface OpenedDatabase {
   readonly close: () => Promise<void>
 }
 
-/**
- * PostgreSQL, or a SQLite file in its own folder or the data folder. Follows the file of the URL with `follow`. Rejects
- * with a plain error.
- */
+/** PostgreSQL, or a SQLite file in its own folder or the data folder. Rejects with a plain error. */
 export async function openDatabase(
   { folder, postgres }: BackendSettings['store'],
   dataFolder: string | undefined,
   log: Logger,
-  follow: FollowSetting,
   onQuery?: OnQuery,
 ): Promise<OpenedDatabase> {
   if (postgres === undefined) {
@@ -33,8 +29,7 @@ export async function openDatabase(
     const database = await openSqlite(join(location, 'catalog.sqlite'), onQuery)
     return { database, locks: undefined, close: () => database.destroy() }
   }
-  const url = await followPostgresUrl(postgres, follow)
-  const { database, locks } = await openPostgres({ ...postgres, url, onQuery }, log)
+  const { database, locks } = await openPostgres(postgres, log, onQuery)
   return {
     database,
     locks,
@@ -45,41 +40,6 @@ export async function openDatabase(
   }
 }
 
-type PostgresSettings = NonNullable<BackendSettings['store']['postgres']>
-
-/**
- * The URL of the settings, or that of its file, in which the user and the password may change. A file with another
- * host, database or parameter keeps the last value: connections of one process must not be to two databases, and a URL
- * that is cut off may lack `sslmode`. Rejects if the first read fails.
- */
-export async function followPostgresUrl(
-  { url = '', urlFile }: Pick<PostgresSettings, 'url' | 'urlFile'>,
-  follow: FollowSetting,
-): Promise<Followed<string>> {
-  if (urlFile === undefined) return fixed(url)
-  let server: string | undefined
-  return follow({
-    setting: 'store.postgres.urlFile',
-    files: [urlFile],
-    async read() {
-      const read = await readSecret(urlFile)
-      const problem = postgresUrlSchema.safeParse(read).error?.issues[0]
-      if (problem !== undefined) throw new Error(`${problem.message}: ${urlFile}`)
-      server ??= omitUser(read)
-      if (omitUser(read) !== server) {
-        throw new Error(
-          `expected the same URL but for user and password; others require a restart: ${urlFile}`,
-        )
-      }
-      return read
-    },
-  })
-}
-
-function omitUser(url: string): string {
-  return url.replace(/^([a-z]+:\/\/)[^/?#]*@/, '$1')
-}
-
 /** How long opening waits for another process that holds the file. */
 const busyTimeoutMs = 1000
 
@@ -87,12 +47,12 @@ const busyTimeoutMs = 1000
  * Creates a missing file and migrates its schema. A commit is on disk before it resolves. The file is exclusive to this
  * process: a second process that opens it fails.
  */
-export async function openSqlite(file: string, onQuery?: OnQuery): Promise<CatalogDatabase> {
+async function openSqlite(file: string, onQuery?: OnQuery): Promise<CatalogDatabase> {
   const connection = connect(file)
   const dialect = new SqliteDialect({ database: connection })
   const database = new Kysely<CatalogTables>({ dialect, ...(onQuery && { log: onQuery }) })
   try {
-    await migrateDatabase(database, 'text')
+    await migrateDatabase(database)
   } catch (error) {
     await database.destroy()
     throw error

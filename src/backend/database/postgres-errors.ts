@@ -24,16 +24,6 @@ const unavailableCodes =
 const lostConnectionMessages =
   /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered)/
 
-/** invalid_authorization_specification, invalid_password */
-export function isRejectedLogin(error: unknown): boolean {
-  return /^28(000|P01)$/.test(getErrorCode(error))
-}
-
-/** Whether a server is a standby (for a serializable transaction) or otherwise read-only, which another one may not be. */
-export function isReadOnlyServer(error: unknown): boolean {
-  return /^(25006|0A000)$/.test(getErrorCode(error))
-}
-
 export function isConflict(error: unknown): boolean {
   return conflictCodes.has(getErrorCode(error))
 }

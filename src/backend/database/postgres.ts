@@ -1,29 +1,17 @@
+import { readFileSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
-import { withTimeout, type Followed, Backoff } from 'catalog-gateway/lib'
+import { withTimeout, Backoff } from 'catalog-gateway/lib'
 import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import { parseIntoClientConfig } from 'pg-connection-string'
 import type { Logger } from 'pino'
+import { type BackendSettings, postgresUrlSchema } from '../settings/backend-settings.ts'
 import { AdvisoryLocks } from './advisory-locks.ts'
-import { databaseUnavailableError, isReadOnlyServer, isRejectedLogin, isConflict } from './postgres-errors.ts'
-import {
-  migrateDatabase,
-  postgresNameType,
-  type CatalogDatabase,
-  type CatalogTables,
-  type OnQuery,
-} from './schema.ts'
+import { databaseUnavailableError, isConflict } from './postgres-errors.ts'
+import { migrateDatabase, type CatalogDatabase, type CatalogTables, type OnQuery } from './schema.ts'
 
-export interface PostgresOptions {
-  /** `postgresql://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full`; new connections use its current value. */
-  readonly url: Followed<string>
-  /** A lower-case name; created if missing. */
-  readonly schema: string
-  /** At least 2: one is reserved for locks. */
-  readonly maxConnections: number
-  readonly onQuery?: OnQuery | undefined
-}
+type PostgresSettings = NonNullable<BackendSettings['store']['postgres']>
 
 export interface PostgresDatabase {
   readonly database: CatalogDatabase
@@ -31,10 +19,7 @@ export interface PostgresDatabase {
 }
 
 const connectTimeoutMs = 10_000
-/**
- * How long a server may be silent during a statement, in ms. If its host vanishes, TCP alone tries for 15 minutes. No
- * statement takes so long except those of migrations, which have no timeout.
- */
+/** How long a server may be silent during a statement, in ms. If its host vanishes, TCP alone tries for 15 minutes. */
 const defaultSilenceMs = { locks: 15_000, others: 120_000 }
 const int8TypeId = 20
 
@@ -42,24 +27,18 @@ const int8TypeId = 20
 const keepAliveSettings =
   'set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3'
 
-/** Migrates the schema; concurrent replicas migrate one after the other. Rejects with an error that hides the URL. */
+/**
+ * Migrates the schema; concurrent replicas migrate one after the other. Rejects with an error that hides the URL. No
+ * connection to a server that only reads is used: after a failover, the address of the primary may still lead to it.
+ */
 export async function openPostgres(
-  options: PostgresOptions,
+  settings: PostgresSettings,
   log: Logger,
+  onQuery?: OnQuery,
   silenceMs = defaultSilenceMs,
 ): Promise<PostgresDatabase> {
-  const { url, schema, maxConnections, onQuery } = options
-  let lastGood: pg.ClientConfig | undefined
-  /** Reads the files that the URL names, such as `sslrootcert`. One that is being replaced keeps the last good ones. */
-  const readConfig = (): pg.ClientConfig => {
-    try {
-      lastGood = parseIntoClientConfig(url.current)
-    } catch (error) {
-      if (lastGood === undefined) throw error
-      log.warn({ err: error }, 'files of the database URL not read; the last ones stay in use')
-    }
-    return lastGood
-  }
+  const { schema, maxConnections } = settings
+  const readConfig = createConfigReader(settings, log)
   class Client extends pg.Client {
     // The pool also calls this in callbacks, where an error would end the process.
     constructor() {
@@ -73,7 +52,7 @@ export async function openPostgres(
     }
   }
   const locks = new AdvisoryLocks(
-    (onLost) => withCurrentUrl(url, () => connectForLocks(new Client(), onLost, silenceMs.locks)),
+    (onLost) => connectForLocks(new Client(), onLost, silenceMs.locks),
     schema,
     silenceMs.locks,
   )
@@ -83,49 +62,29 @@ export async function openPostgres(
     max: maxConnections - 1,
     // Not by Kysely, which never gives back a connection that ends during this.
     // oxlint-disable-next-line no-misused-promises -- the pool awaits it, which its type does not say
-    onConnect: (client) => client.query(`set search_path to "${schema}"; ${keepAliveSettings}`),
+    onConnect: async (client) => {
+      await client.query(`set search_path to "${schema}"; ${keepAliveSettings}`)
+      await requirePrimary(client)
+    },
   })
-  /** After a failover, all connections may lead to a server that only reads: the next ones are made by the address. */
-  let failovers = 0
-  const openedAfter = new WeakMap<pg.PoolClient, number>()
-  const isStale = (client: pg.PoolClient): boolean => openedAfter.get(client) !== failovers
-  const connect = async (): Promise<pg.PoolClient> => {
-    const client = await withCurrentUrl(url, () => pool.connect())
-    const release = client.release.bind(client)
-    client.release = (error) => release(error ?? isStale(client))
-    if (!isStale(client)) return client
-    client.release()
-    return await connect()
-  }
-  // A broken connection is replaced; the query on it rejects, which informs its caller.
-  const logLoss = (error: Error): void => log.warn({ err: error }, 'database connection lost')
-  let isMigrated = false
   pool.on('connect', (client) => {
-    client.on('error', logLoss)
-    openedAfter.set(client, failovers)
-    client.connection.on('errorMessage', (error: unknown) => {
-      if (!isReadOnlyServer(error) || isStale(client)) return
-      failovers += 1
-      locks.reset()
-    })
+    // A broken connection is replaced; the query on it rejects, which informs its caller.
+    client.on('error', (error) => log.warn({ err: error }, 'database connection lost'))
     const { stream } = client.connection
     if (!(stream instanceof Socket)) return
-    stream.setTimeout(silenceMs.others)
-    // As a callback of `setTimeout`, it would be called only once: perhaps during a migration.
-    stream.on('timeout', () => {
-      if (isMigrated) stream.destroy(new Error('Connection terminated: the server is silent'))
-    })
+    stream.setTimeout(silenceMs.others, () =>
+      stream.destroy(new Error('Connection terminated: the server is silent')),
+    )
   })
   // The pool repeats errors of idle connections, which are already logged.
   pool.on('error', () => {})
   const database: CatalogDatabase = new Kysely<CatalogTables>({
-    dialect: new PostgresDialect({ pool: { connect, end: () => pool.end() } }),
+    dialect: new PostgresDialect({ pool }),
     ...(onQuery && { log: onQuery }),
   })
   try {
-    await verifyConnection(connect)
-    await migrateDatabase(database, postgresNameType, schema)
-    isMigrated = true
+    await verifyConnection(pool)
+    await migrateDatabase(database, schema)
   } catch (error) {
     await database.destroy()
     throw error
@@ -133,25 +92,43 @@ export async function openPostgres(
   return { database: withSerializableTransactions(database, () => locks.assertHeld()), locks }
 }
 
-/** Tries once more if the server rejects the login and the URL has changed since. */
-async function withCurrentUrl<Connection>(
-  url: Followed<string>,
-  connect: () => Promise<Connection>,
-): Promise<Connection> {
-  const used = url.current
-  try {
-    return await connect()
-  } catch (error) {
-    if (!isRejectedLogin(error)) throw error
-    await url.refresh()
-    if (url.current === used) throw error
-    return await connect()
+/**
+ * Returns a function that reads the URL and the files that it names, such as `sslrootcert`, for each connection, so that
+ * another user or password takes effect. A file with anything else keeps the last good URL: connections of one process must
+ * not be to two databases, and a URL that is cut off may lack `sslmode`. Throws if the first read fails.
+ */
+export function createConfigReader(
+  { url, urlFile }: Pick<PostgresSettings, 'url' | 'urlFile'>,
+  log?: Logger,
+): () => pg.ClientConfig {
+  const read = () => {
+    const text = url ?? readFileSync(urlFile ?? '', 'utf8').trim()
+    const problem = postgresUrlSchema.safeParse(text).error?.issues[0]
+    if (problem !== undefined) throw new Error(`${problem.message}: ${urlFile}`)
+    return { server: text.replace(/^([a-z]+:\/\/)[^/?#]*@/, '$1'), config: parseIntoClientConfig(text) }
+  }
+  let lastGood = read()
+  return () => {
+    try {
+      const found = read()
+      if (found.server !== lastGood.server) throw new Error('expected the same URL but for user and password')
+      lastGood = found
+    } catch (error) {
+      log?.warn({ err: error }, 'the URL of the database is not used; the last one stays in use')
+    }
+    return lastGood.config
   }
 }
 
-async function verifyConnection(connect: () => Promise<pg.PoolClient>): Promise<void> {
+/** Throws ServiceUnavailable (503) for a standby, or a server that is read-only otherwise. */
+async function requirePrimary(client: pg.ClientBase): Promise<void> {
+  const { rows } = await client.query<{ transaction_read_only: string }>('show transaction_read_only')
+  if (rows[0]?.transaction_read_only !== 'off') throw databaseUnavailableError()
+}
+
+async function verifyConnection(pool: pg.Pool): Promise<void> {
   try {
-    const client = await connect()
+    const client = await pool.connect()
     client.release()
   } catch (error) {
     throw new Error('the PostgreSQL database is unreachable', { cause: error })
@@ -165,8 +142,7 @@ async function connectForLocks(client: pg.Client, onLost: () => void, timeoutMs:
   try {
     await client.connect()
     await withTimeout(client.query(keepAliveSettings), timeoutMs)
-    const role = client.query<{ standby: boolean }>('select pg_is_in_recovery() as standby')
-    if ((await withTimeout(role, timeoutMs)).rows[0]?.standby) throw databaseUnavailableError()
+    await withTimeout(requirePrimary(client), timeoutMs)
   } catch (error) {
     // Another one may be opened instead, which is not lost when this one ends.
     client.off('error', onLost).off('end', onLost)

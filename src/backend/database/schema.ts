@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type ColumnType, type Kysely, type LogEvent, Migrator, sql, type RawBuilder } from 'kysely'
+import { type Kysely, type LogEvent, Migrator, sql } from 'kysely'
 
 /** Every namespace and every table is one row, so they share one set of names per parent. */
 interface ObjectTable {
@@ -26,7 +26,13 @@ interface ObjectTable {
  */
 export type TableState = 'creating' | 'declared' | 'ready'
 
-/** A version that a client committed through CreateTableVersion. */
+/**
+ * `recorded`: a client commits it, and its manifest may not have its final name yet. `final`: it has. `deleted`: the
+ * manifest of this version, whoever made it, is still to be removed.
+ */
+export type VersionState = 'recorded' | 'final' | 'deleted'
+
+/** A version that a client committed, or that is to be deleted; then the columns about its staging say nothing. */
 interface VersionTable {
   object_id: string
   branch: string
@@ -39,18 +45,10 @@ interface VersionTable {
   naming_scheme: 'V1' | 'V2'
   /** A JSON map of strings. */
   metadata: string | null
-  /** `recorded`: its manifest may still be at the staging path. `final`: it has its final name. */
-  state: ColumnType<'recorded' | 'final', 'recorded', 'final'>
-  /** Only for versions committed by a batch: the name of the retained manifest. */
+  state: VersionState
+  /** The name of the retained manifest. */
   kept_name: string | null
   created_at: number
-}
-
-/** A deleted version whose manifest is still to be removed. */
-interface DeletedVersionTable {
-  object_id: string
-  branch: string
-  version: number
 }
 
 /** Data folders without an owner that are still to be deleted. */
@@ -80,8 +78,6 @@ interface JobTable {
   /** The parameters as JSON. */
   request: string
   state: JobState
-  /** 1 if the job is to end without a further change. */
-  cancel_requested: 0 | 1
   /** How often a process has started the job. */
   attempts: number
   /** As JSON; only of a finished job. */
@@ -100,8 +96,7 @@ export type JobState = 'queued' | 'running' | 'finished' | 'failed' | 'cancelled
 export interface CatalogTables {
   objects: ObjectTable
   table_versions: VersionTable
-  doomed_versions: DeletedVersionTable
-  jobs: JobTable
+  table_jobs: JobTable
   leftovers: LeftoverTable
   catalog_identity: CatalogIdentityTable
 }
@@ -112,34 +107,31 @@ export type OnQuery = (event: LogEvent) => void
 /** The catalog database, or one transaction on it. */
 export type CatalogDatabase = Kysely<CatalogTables>
 
-/** For names: compared by code points and sorted in the byte order of UTF-8, as `text` is in SQLite. */
-type NameType = 'text' | RawBuilder<unknown>
-
-/** The same in PostgreSQL, whatever the collation of its database. */
-export const postgresNameType: NameType = sql`text collate "C"`
-
 /**
- * Creates the root and the PostgreSQL `schema` if missing. Safe for concurrent processes. Rejects with a plain error.
+ * Creates the root and, if missing, the tables and the `schema` of PostgreSQL. Safe for concurrent processes. Rejects with a
+ * plain error.
  */
-export async function migrateDatabase(
-  database: CatalogDatabase,
-  nameType: NameType,
-  schema?: string,
-): Promise<void> {
+export async function migrateDatabase(database: CatalogDatabase, schema?: string): Promise<void> {
+  // In SQLite, text is compared by code points and sorted in the byte order of UTF-8, as names are.
+  const nameType = schema === undefined ? 'text' : 'text collate "C"'
   const migrator = new Migrator({
     db: database,
     // In order. A released migration is never edited.
     provider: {
-      getMigrations: () =>
-        Promise.resolve({ '0001-catalog': { up: (database) => createTables(database, nameType) } }),
+      getMigrations: async () => ({
+        '0001-catalog': {
+          async up(migrated) {
+            for (const statement of createTables.replaceAll('NAME', nameType).split(';'))
+              await sql.raw(statement).execute(migrated)
+          },
+        },
+      }),
     },
-    migrationTableName: 'catalog_migrations',
+    migrationTableName: 'catalog_schema',
     ...(schema !== undefined && { migrationTableSchema: schema }),
   })
   const { error } = await migrator.migrateToLatest()
-  if (error !== undefined) {
-    throw new Error('migration of the catalog database failed', { cause: error })
-  }
+  if (error !== undefined) throw new Error('migration of the catalog database failed', { cause: error })
   await database
     .insertInto('objects')
     .values({
@@ -155,88 +147,56 @@ export async function migrateDatabase(
     .execute()
 }
 
-/** The partial indexes are for listings, commits and repairs: none of them scans unrelated rows. */
-async function createTables({ schema }: Kysely<unknown>, nameType: NameType): Promise<void> {
-  const create = (name: string) => schema.createTable(name).ifNotExists()
-  const index = (name: string, table: string) => schema.createIndex(name).ifNotExists().on(table)
-  await create('objects')
-    .addColumn('object_id', 'text', (column) => column.primaryKey())
-    .addColumn('path', nameType, (column) => column.notNull().unique())
-    .addColumn('parent_path', nameType, (column) => column.references('objects.path'))
-    .addColumn('name', nameType, (column) => column.notNull())
-    .addColumn('kind', 'text', (column) => column.notNull())
-    .addColumn('properties', 'text', (column) => column.notNull())
-    .addColumn('location', 'text', (column) => column.unique())
-    .addColumn('state', 'text')
-    .addColumn('created_at', 'bigint', (column) => column.notNull())
-    .addUniqueConstraint('objects_parent_path_name', ['parent_path', 'name'])
-    .execute()
-  await index('objects_by_kind', 'objects').columns(['parent_path', 'kind', 'name']).execute()
-  await index('objects_tables', 'objects').column('path').where(sql.ref('kind'), '=', 'table').execute()
-  await index('objects_ready', 'objects')
-    .columns(['parent_path', 'name'])
-    .where(sql.ref('state'), '=', 'ready')
-    .execute()
-  await index('objects_all_ready', 'objects').column('path').where(sql.ref('state'), '=', 'ready').execute()
-  await index('objects_creating', 'objects').column('path').where(sql.ref('state'), '=', 'creating').execute()
-  await create('table_versions')
-    .addColumn('object_id', 'text', (column) =>
-      column.notNull().references('objects.object_id').onDelete('cascade'),
-    )
-    .addColumn('branch', 'text', (column) => column.notNull())
-    .addColumn('version', 'bigint', (column) => column.notNull())
-    .addColumn('staging_path', 'text', (column) => column.notNull())
-    .addColumn('manifest_size', 'bigint', (column) => column.notNull())
-    .addColumn('e_tag', 'text')
-    .addColumn('naming_scheme', 'text', (column) => column.notNull())
-    .addColumn('metadata', 'text')
-    .addColumn('state', 'text', (column) => column.notNull())
-    .addColumn('kept_name', 'text')
-    .addColumn('created_at', 'bigint', (column) => column.notNull())
-    .addPrimaryKeyConstraint('table_versions_key', ['object_id', 'branch', 'version'])
-    .execute()
-  await index('table_versions_recorded', 'table_versions')
-    .column('object_id')
-    .where(sql.ref('state'), '=', 'recorded')
-    .execute()
-  await index('table_versions_plain', 'table_versions')
-    .columns(['object_id', 'branch', 'version'])
-    .where(sql.ref('metadata'), 'is', null)
-    .execute()
-  await create('doomed_versions')
-    .addColumn('object_id', 'text', (column) =>
-      column.notNull().references('objects.object_id').onDelete('cascade'),
-    )
-    .addColumn('branch', 'text', (column) => column.notNull())
-    .addColumn('version', 'bigint', (column) => column.notNull())
-    .addPrimaryKeyConstraint('doomed_versions_key', ['object_id', 'branch', 'version'])
-    .execute()
-  await create('leftovers')
-    .addColumn('location', 'text', (column) => column.primaryKey())
-    .addColumn('object_id', 'text', (column) => column.notNull())
-    .execute()
-  await create('catalog_identity')
-    .addColumn('name', 'text', (column) => column.primaryKey())
-    .addColumn('catalog_id', 'text', (column) => column.notNull())
-    .addColumn('state', 'text', (column) => column.notNull())
-    .execute()
-  await create('jobs')
-    .addColumn('job_id', 'text', (column) => column.primaryKey())
-    .addColumn('operation', 'text', (column) => column.notNull())
-    .addColumn('object_id', 'text', (column) => column.notNull())
-    .addColumn('path', nameType, (column) => column.notNull())
-    .addColumn('request', 'text', (column) => column.notNull())
-    .addColumn('state', 'text', (column) => column.notNull())
-    .addColumn('cancel_requested', 'integer', (column) => column.notNull())
-    .addColumn('attempts', 'integer', (column) => column.notNull())
-    .addColumn('result', 'text')
-    .addColumn('failure', 'text')
-    .addColumn('created_at', 'bigint', (column) => column.notNull())
-    .addColumn('started_at', 'bigint')
-    .addColumn('ended_at', 'bigint')
-    .execute()
-  await index('jobs_by_end', 'jobs').columns(['ended_at', 'created_at', 'job_id']).execute()
-}
+/** For both databases. The indexes by state are for repairs and before every read: none scans unrelated rows. */
+const createTables = `
+create table if not exists objects (
+  object_id text primary key,
+  path NAME not null unique,
+  parent_path NAME references objects (path),
+  name NAME not null,
+  kind text not null,
+  properties text not null,
+  location text unique,
+  state text,
+  created_at bigint not null,
+  unique (parent_path, name)
+);
+create index if not exists objects_by_state on objects (state, path);
+create table if not exists table_versions (
+  object_id text not null references objects (object_id) on delete cascade,
+  branch text not null,
+  version bigint not null,
+  staging_path text not null,
+  manifest_size bigint not null,
+  e_tag text,
+  naming_scheme text not null,
+  metadata text,
+  state text not null,
+  kept_name text,
+  created_at bigint not null,
+  primary key (object_id, branch, version)
+);
+create index if not exists table_versions_by_state on table_versions (state, object_id);
+create table if not exists leftovers (location text primary key, object_id text not null);
+create table if not exists catalog_identity (
+  name text primary key,
+  catalog_id text not null,
+  state text not null
+);
+create table if not exists table_jobs (
+  job_id text primary key,
+  operation text not null,
+  object_id text not null,
+  path NAME not null,
+  request text not null,
+  state text not null,
+  attempts integer not null,
+  result text,
+  failure text,
+  created_at bigint not null,
+  started_at bigint,
+  ended_at bigint
+)`
 
 export interface CatalogIdentity {
   readonly catalogId: string

@@ -4,9 +4,7 @@ import { isNotFoundError } from '../../storage/local-storage.ts'
 import { isSameTag, type Storage } from '../../storage/storage.ts'
 import {
   formatManifestName,
-  listVersions,
   parseStagingName,
-  readStoredVersion,
   versionsFolder,
   type NamingScheme,
   type StoredVersion,
@@ -95,31 +93,6 @@ function formatVersion(version: { readonly version: number; readonly branch?: st
     : `version ${version.version} of branch ${version.branch}`
 }
 
-/**
- * Gives the staging manifest its final name. Succeeds if the same bytes have that name already; throws
- * ConcurrentModification for other bytes, and InvalidInput if the manifest has changed since it was verified. `link` is the
- * commit: it is atomic, exposes only complete files and never replaces a file.
- */
-export async function publish(storage: Storage, staged: StagedManifest): Promise<StoredVersion> {
-  const { location, branch, version, stagingPath, finalPath, eTag } = staged
-  const [newest] = await listVersions(storage, location, branch, 1)
-  if (newest !== undefined && newest.namingScheme !== staged.namingScheme) {
-    throw invalidInput(`expected a manifest name of scheme ${newest.namingScheme}, like the previous ones`)
-  }
-  const outcome = await storage.link(stagingPath, finalPath, eTag)
-  if (outcome === 'changed') throw manifestChangedError()
-  const published =
-    outcome === 'linked' || (await hasContent(storage, finalPath, stagingPath, eTag))
-      ? await readStoredVersion(storage, finalPath)
-      : undefined
-  if (published === undefined) {
-    const message = `version ${version} cannot be created: it exists with different content`
-    throw new CatalogError('ConcurrentModification', message)
-  }
-  await finishPublishing(storage, finalPath, stagingPath)
-  return published
-}
-
 /** Whether a file exists with the bytes of another one or, if that is missing, with its entity tag. */
 async function hasContent(
   storage: Storage,
@@ -158,7 +131,10 @@ export async function retainManifest(
   return { version, manifestPath, manifestSize, eTag, timestampMillis: info.modifiedMillis, namingScheme }
 }
 
-/** Idempotent. Throws ConcurrentModification if other bytes have the name or the retained manifest is missing. */
+/**
+ * Gives a retained manifest its final name. `link` is atomic, exposes only complete files and never replaces one.
+ * Idempotent. Throws ConcurrentModification if other bytes have the name or the retained manifest is missing.
+ */
 export async function publishRetainedManifest(
   storage: Storage,
   location: string,
@@ -171,7 +147,7 @@ export async function publishRetainedManifest(
   await storage.assertNoLinks(location, folder)
   const outcome = await storage.link(retainedPath, finalPath)
   if (outcome !== 'linked' && !(await hasContent(storage, finalPath, retainedPath, eTag))) {
-    const message = `version ${version} was committed, but the storage was changed by another program`
+    const message = `version ${version} cannot be created: it exists with different content`
     throw new CatalogError('ConcurrentModification', message)
   }
   await finishPublishing(storage, finalPath, findStaging(storage, location, retained))

@@ -106,7 +106,7 @@ export function listManifestFiles(location: string, version: number, branch: str
 }
 
 /** Describes a manifest file; undefined if it is missing or not a manifest. */
-export async function readStoredVersion(storage: Storage, file: string): Promise<StoredVersion | undefined> {
+async function readStoredVersion(storage: Storage, file: string): Promise<StoredVersion | undefined> {
   return describe(storage, file, await storage.stat(file))
 }
 

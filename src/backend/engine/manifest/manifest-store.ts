@@ -2,7 +2,6 @@ import { localFileStorage } from '../../storage/local-storage.ts'
 import type { Storage } from '../../storage/storage.ts'
 import {
   inspectStaging,
-  publish,
   publishRetainedManifest,
   retainManifest,
   type RetainedManifest,
@@ -19,7 +18,6 @@ export function openManifestStore(storage: Storage = localFileStorage) {
     describe: (location: string, version: number | undefined, branch: string | undefined) =>
       describeVersion(storage, location, version, branch),
     inspectStaging: (location: string, request: StagingRequest) => inspectStaging(storage, location, request),
-    publish: (staged: StagedManifest) => publish(storage, staged),
     retain: (staged: StagedManifest, retainedPath: string) => retainManifest(storage, staged, retainedPath),
     publishRetained: (location: string, retained: RetainedManifest) =>
       publishRetainedManifest(storage, location, retained),

@@ -1,7 +1,6 @@
 import pg from 'pg'
 import { pino } from 'pino'
 import { expect, inject, onTestFinished, it } from 'vitest'
-import { fixed } from '../../../lib/fs/follow-files.ts'
 import { openPostgres } from '../../database/postgres.ts'
 import { eventually } from '../../../../test/support/eventually.ts'
 import { endConnections } from './end-connections.ts'
@@ -12,7 +11,7 @@ let schemas = 0
 async function openReplicas(count: number) {
   const schema = `locks_${process.pid}_${schemas++}`
   const url = inject('postgresUrl') ?? ''
-  const options = { url: fixed(url), schema, maxConnections: 4 }
+  const options = { url, schema, maxConnections: 4 }
   const replicas = await Promise.all(
     Array.from({ length: count }, () => openPostgres(options, pino({ level: 'silent' }))),
   )
@@ -56,49 +55,48 @@ it('migrates the store once when replicas start concurrently', async () => {
   }
 })
 
-it('grants an exclusive lock to one replica, and not while it is shared', async () => {
+it('grants a lock to one replica at a time, to all of its work', async () => {
   const { replicas } = await openReplicas(3)
-  const inside = { exclusive: 0, shared: 0 }
-  let mostShared = 0
-  const work = (mode: 'exclusive' | 'shared') => async () => {
-    inside[mode] += 1
-    mostShared = Math.max(mostShared, inside.shared)
-    expect(inside.exclusive === 0 || (inside.exclusive === 1 && inside.shared === 0)).toBe(true)
+  let holder: number | undefined
+  let inside = 0
+  const work = (replica: number) => async () => {
+    expect(inside === 0 || holder === replica).toBe(true)
+    holder = replica
+    inside += 1
     await new Promise(setImmediate)
-    inside[mode] -= 1
+    inside -= 1
   }
   await Promise.all(
-    replicas.map(async ({ locks }, replica) => {
-      for (let round = 0; round < 30; round += 1) {
-        const mode = (round + replica) % 3 === 0 ? 'exclusive' : 'shared'
-        await locks.run('k', mode, work(mode))
-      }
-    }),
+    replicas.flatMap(({ locks }, replica) =>
+      Array.from({ length: 2 }, async () => {
+        for (let round = 0; round < 30; round += 1) await locks.run('k', work(replica))
+      }),
+    ),
   )
-  expect(inside).toEqual({ exclusive: 0, shared: 0 })
+  expect(inside).toBe(0)
 })
 
-it('grants a waiting exclusive lock before later shared ones', async () => {
+it('grants a lock to a replica that waits before others, and before its holder once more', async () => {
   const { replicas, countExclusiveLocks } = await openReplicas(3)
   const [first, second, third] = replicas
   const { open, opened } = gate()
   const events: string[] = []
   const started = gate()
-  const sharing = first?.locks.run('k', 'shared', async () => {
+  const holding = first?.locks.run('k', async () => {
     started.open()
     await opened
-    events.push('first shared')
+    events.push('first')
   })
   await started.opened
-  const exclusive = second?.locks.run('k', 'exclusive', async () => events.push('exclusive'))
-  // The lock of the gate, which later requests must not pass.
-  await eventually(async () => expect(await countExclusiveLocks()).toBe(1))
-  const later = third?.locks.run('k', 'shared', async () => events.push('shared'))
+  const waiting = second?.locks.run('k', async () => events.push('second'))
+  // The lock itself, and that of the gate, which later requests must not pass.
+  await eventually(async () => expect(await countExclusiveLocks()).toBe(2))
+  const later = [first, third].map((replica) => replica?.locks.run('k', async () => events.push('later')))
   // A replica makes its requests one after the other: that for the lock has been refused before this one.
-  await third?.locks.run('another', 'shared', async () => undefined)
+  for (const replica of [first, third]) await replica?.locks.run('another', async () => undefined)
   open()
-  await Promise.all([sharing, exclusive, later])
-  expect(events).toEqual(['first shared', 'exclusive', 'shared'])
+  await Promise.all([holding, waiting, ...later])
+  expect(events).toEqual(['first', 'second', 'later', 'later'])
 })
 
 it('skips work under a lock that another replica holds', async () => {
@@ -108,10 +106,10 @@ it('skips work under a lock that another replica holds', async () => {
   const count = async (): Promise<void> => {
     ran += 1
   }
-  await first?.locks.run('k', 'shared', async () => second?.locks.runIfFree('k', count))
+  await first?.locks.run('k', async () => second?.locks.runIfFree('k', count))
   expect(ran).toBe(0)
   // The release of a lock is not awaited, but precedes the next query of the same process.
-  await first?.locks.run('another', 'exclusive', async () => undefined)
+  await first?.locks.run('another', async () => undefined)
   await second?.locks.runIfFree('k', count)
   expect(ran).toBe(1)
 })
@@ -119,10 +117,10 @@ it('skips work under a lock that another replica holds', async () => {
 it('frees a lock when its connection ends, and prevents commits under it', async () => {
   const { replicas, cutOff } = await openReplicas(2)
   const [first, second] = replicas
-  const work = first?.locks.run('k', 'exclusive', async () => {
+  const work = first?.locks.run('k', async () => {
     await cutOff()
     // The other replica gets the lock.
-    await second?.locks.run('k', 'exclusive', async () => {})
+    await second?.locks.run('k', async () => {})
     await first.database.transaction().execute(async (database) => {
       await database.insertInto('leftovers').values({ location: 'x', object_id: 'x' }).execute()
     })
@@ -130,7 +128,7 @@ it('frees a lock when its connection ends, and prevents commits under it', async
   await expect(work).rejects.toMatchObject({ status: 503 })
   expect(await second?.database.selectFrom('leftovers').selectAll().execute()).toEqual([])
   // The next work runs under a lock again.
-  expect(await first?.locks.run('k', 'exclusive', async () => 'done')).toBe('done')
+  expect(await first?.locks.run('k', async () => 'done')).toBe('done')
 })
 
 it('serializes transactions that read before they write', async () => {

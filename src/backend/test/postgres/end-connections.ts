@@ -1,9 +1,9 @@
 import type pg from 'pg'
 
-/** Ends the connections of an application or a user, and resolves when none of them can be used any more. */
+/** Ends the connections of an application, of a user or to a database, and resolves when none of them can be used any more. */
 export async function endConnections(
   administrator: pg.Client,
-  owner: 'application_name' | 'usename',
+  owner: 'application_name' | 'usename' | 'datname',
   name: string,
 ): Promise<void> {
   // Without the timeout, a connection may still serve queries afterwards.

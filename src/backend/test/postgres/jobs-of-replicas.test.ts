@@ -3,7 +3,6 @@ import { expect, inject, onTestFinished, it } from 'vitest'
 import { JobRunner } from '../../catalog/job-runner.ts'
 import { openLock } from '../../catalog/locks.ts'
 import { createDeferred } from '../../../../test/gateway/support/waiting.ts'
-import { fixed } from '../../../lib/fs/follow-files.ts'
 import { openPostgres } from '../../database/postgres.ts'
 import { eventually } from '../../../../test/support/eventually.ts'
 
@@ -13,7 +12,7 @@ const newJob = { operation: 'Wait', path: '[]', request: {} }
 /** Opens the jobs of a replica, whose work does not end before the test. */
 async function openReplica(schema: string) {
   const { database, locks } = await openPostgres(
-    { url: fixed(inject('postgresUrl') ?? ''), schema, maxConnections: 4 },
+    { url: inject('postgresUrl') ?? '', schema, maxConnections: 4 },
     log,
   )
   const finished = createDeferred()

@@ -35,9 +35,11 @@ async function startFront(url: URL) {
 it('connections that are lost while they are opened leave their places to others', async () => {
   const front = await startFront(new URL(inject('postgresUrl') ?? ''))
   const schema = `lost_while_opening_${process.pid}`
-  const url = { current: front.url, refresh: async () => {} }
   // One of them is for locks.
-  const { database } = await openPostgres({ url, schema, maxConnections: 3 }, pino({ level: 'silent' }))
+  const { database } = await openPostgres(
+    { url: front.url, schema, maxConnections: 3 },
+    pino({ level: 'silent' }),
+  )
   onTestFinished(() => database.destroy())
   const read = async () =>
     (await sql<{ schema: string }>`select current_schema() as schema`.execute(database)).rows

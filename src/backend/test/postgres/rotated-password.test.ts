@@ -1,14 +1,9 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
-import { sql } from 'kysely'
 import pg from 'pg'
 import { pino } from 'pino'
 import { expect, inject, it, onTestFinished } from 'vitest'
-import type { BackendSettings } from '../../settings/backend-settings.ts'
-import { openDatabase } from '../../database/open-database.ts'
-import { createFileFollower, type ReportReload, reloadFiles } from '../../../lib/fs/follow-files.ts'
-import { createDeferred } from '../../../../test/gateway/support/waiting.ts'
+import { createConfigReader } from '../../database/postgres.ts'
 import { eventually } from '../../../../test/support/eventually.ts'
 import { temporaryFolder } from '../../../../test/support/temporary-folder.ts'
 import { errorOf, runningBackend } from '../support/running-backend.ts'
@@ -36,50 +31,11 @@ async function createRole() {
     getUrl,
     write: (content: string) => writeFile(urlFile, content),
     changePassword: (password: string) => administrator.query(`alter role ${name} password '${password}'`),
-    countConnections: async () => {
-      const { rowCount } = await administrator.query('select 1 from pg_stat_activity where usename = $1', [
-        name,
-      ])
-      return rowCount
-    },
     administer: (statement: string) => administrator.query(statement),
     /** Ends all connections of the role, that for locks included. */
     cutOff: () => endConnections(administrator, 'usename', name),
   }
 }
-
-async function openStore(store: BackendSettings['store'], report: ReportReload = () => undefined) {
-  const files = createFileFollower(report)
-  onTestFinished(() => files.close())
-  const opened = await openDatabase(store, undefined, pino({ level: 'silent' }), files.follow)
-  onTestFinished(opened.close)
-  return opened
-}
-
-it('a password that is changed in PostgreSQL and in the file fails no call', async () => {
-  const { store, getUrl, write, changePassword, countConnections } = await createRole()
-  const { database, locks } = await openStore(store)
-  await sql`select 1`.execute(database)
-  await changePassword('second')
-  await sql`select 1`.execute(database)
-  await write(getUrl('second'))
-  // More users than connections, which keep all connections until each has been opened.
-  const { maxConnections } = store.postgres
-  const allOpened = createDeferred()
-  let users = 0
-  const use = () =>
-    database.connection().execute(async (connection) => {
-      await sql`select 1`.execute(connection)
-      users += 1
-      if (users === maxConnections - 1) allOpened.resolve(undefined)
-      await allOpened.promise
-    })
-  await Promise.all([
-    ...Array.from({ length: 2 * maxConnections }, use),
-    locks?.run('any', 'exclusive', async () => {}),
-  ]).finally(() => allOpened.resolve(undefined))
-  expect(await countConnections()).toBe(maxConnections)
-})
 
 it('a password that PostgreSQL rejects is 503 until the file has another', async () => {
   const { store, getUrl, write, changePassword, cutOff } = await createRole()
@@ -113,55 +69,33 @@ it('two roles of one owner take turns in the file', async () => {
   }
 })
 
-it('a missing file that the URL names does not end the process, and keeps the last one', async () => {
-  const { store, getUrl, write, cutOff } = await createRole()
-  const authority = join(await temporaryFolder(), 'ca.pem')
+it('a URL with anything else than another user or password, or of files that are missing, is not used', async () => {
+  const { getUrl, name } = await createRole()
+  const folder = await temporaryFolder()
+  const [urlFile, authority] = [join(folder, 'url'), join(folder, 'ca.pem')]
+  const write = (content: string) => writeFile(urlFile, content)
+  const complete = `${getUrl('first')}&sslmode=disable&sslrootcert=${encodeURIComponent(authority)}`
   await writeFile(authority, '')
-  await write(`${getUrl('first')}&sslmode=disable&sslrootcert=${encodeURIComponent(authority)}`)
-  const { database } = await openStore(store)
-  await rm(authority)
-  const queries = Promise.allSettled(
-    Array.from({ length: 20 }, () => sql`select pg_sleep(0.2)`.execute(database)),
-  )
-  // The pool replaces the connections in callbacks.
-  await setTimeout(50)
-  await cutOff()
-  await queries
-  await eventually(() => sql`select 1`.execute(database))
-})
-
-it('a file with anything else than another user or password keeps the last good URL', async () => {
-  const { store, getUrl, write, changePassword, cutOff } = await createRole()
-  const complete = `${getUrl('first')}&sslmode=disable`
   await write(complete)
-  const reports: string[] = []
-  const { database } = await openStore(store, (setting, cause) => {
-    reports.push(cause === undefined ? setting : `${setting} ${String(cause)}`)
-  })
-  const cutOffUrls = Array.from({ length: complete.length }, (_, length) => complete.slice(0, length))
+  const readConfig = createConfigReader({ urlFile }, pino({ level: 'silent' }))
+  const isFirst = { user: name, password: 'first' }
   const others = [
+    ...Array.from({ length: complete.length }, (_, length) => complete.slice(0, length)),
     complete.replace('localhost', 'other'),
     complete.replace('/postgres?', '/other?'),
     complete.replace('sslmode=disable', 'sslmode=require'),
     `${complete}\n${complete}`,
   ]
-  for (const content of [...cutOffUrls, ...others]) {
+  for (const content of others) {
     await write(content)
-    reports.length = 0
-    await reloadFiles()
-    // A poll may have begun at the same time, also while the file was still empty: it reports first.
-    expect(reports.length, content).toBeGreaterThan(0)
-    for (const report of reports) expect(report).toMatch(/^store\.postgres\.urlFile Error: expected /)
-    expect(reports.join()).not.toContain('first')
+    expect(readConfig(), content).toMatchObject(isFirst)
   }
-  await cutOff()
-  await eventually(() => sql`select 1`.execute(database))
-
-  await changePassword('second')
+  await rm(authority)
   await write(complete.replace('first', 'second'))
-  reports.length = 0
-  await reloadFiles()
-  expect(reports).toContain('store.postgres.urlFile')
-  await cutOff()
-  await eventually(() => sql`select 1`.execute(database))
+  expect(readConfig()).toMatchObject(isFirst)
+  await writeFile(authority, '')
+  expect(readConfig()).toMatchObject({ ...isFirst, password: 'second' })
+  await rm(urlFile)
+  expect(readConfig()).toMatchObject({ ...isFirst, password: 'second' })
+  expect(() => createConfigReader({ urlFile })).toThrow('ENOENT')
 })

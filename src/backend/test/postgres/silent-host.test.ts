@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import { pino } from 'pino'
 import { expect, inject, it, onTestFinished } from 'vitest'
-import { fixed } from '../../../lib/fs/follow-files.ts'
 import { openPostgres } from '../../database/postgres.ts'
 import { toPostgresCatalogError } from '../../database/postgres-errors.ts'
 import { temporaryFolder } from '../../../../test/support/temporary-folder.ts'
@@ -26,9 +25,9 @@ async function openBehindProxy() {
   }).listen(join(folder, socketName))
   await once(proxy, 'listening')
   url.searchParams.set('host', folder)
-  const options = { url: fixed(url.href), schema: `silent_host_${process.pid}`, maxConnections: 2 }
+  const options = { url: url.href, schema: `silent_host_${process.pid}`, maxConnections: 2 }
   const log = pino({ level: 'silent' })
-  const { database, locks } = await openPostgres(options, log, { locks: 1_000, others: 1_000 })
+  const { database, locks } = await openPostgres(options, log, undefined, { locks: 1_000, others: 1_000 })
   onTestFinished(async () => {
     await database.destroy()
     await locks.close()
@@ -52,11 +51,11 @@ it('statements fail when the host of the database vanishes, and succeed once it 
 
 it('locks are lost when the host of the database vanishes, and can be taken once it is back', async () => {
   const { locks, network } = await openBehindProxy()
-  await locks.run('a', 'exclusive', async () => {
+  await locks.run('a', async () => {
     network.isCut = true
-    await expect(locks.run('b', 'exclusive', async () => {})).rejects.toEqual(unavailable)
+    await expect(locks.run('b', async () => {})).rejects.toEqual(unavailable)
     expect(() => locks.assertHeld()).toThrow(unavailable)
   })
   network.isCut = false
-  expect(await locks.run('a', 'exclusive', async () => 'held')).toBe('held')
+  expect(await locks.run('a', async () => 'held')).toBe('held')
 })

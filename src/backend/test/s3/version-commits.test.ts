@@ -75,9 +75,16 @@ it('lets one of several writers win without a shared lock', async () => {
       manifests.inspectStaging(location, { version, manifestPath }),
     ),
   )
-  const outcomes = await Promise.allSettled(staged.map((one) => manifests.publish(one)))
-  const winners = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []))
-  expect(winners).toEqual([await manifests.describe(location, 2, undefined)])
+  const outcomes = await Promise.allSettled(
+    staged.map(async (one, index) => {
+      const retainedPath = `${bucket.location}/commits/t/${index}`
+      await manifests.retain(one, retainedPath)
+      const { version, eTag, namingScheme, stagingPath: manifestPath } = one
+      await manifests.publishRetained(location, { version, eTag, namingScheme, manifestPath, retainedPath })
+    }),
+  )
+  expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+  expect((await manifests.describe(location, 2, undefined))?.version).toBe(2)
   for (const outcome of outcomes) {
     if (outcome.status === 'rejected')
       expect(outcome.reason).toMatchObject({ kind: 'ConcurrentModification' })

@@ -2,8 +2,7 @@ import { existsSync } from 'node:fs'
 import { copyFile, mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { expect, it } from 'vitest'
-import { findObject, insertTable } from '../../database/objects.ts'
-import { removeTable } from '../../database/removals.ts'
+import { findObject, insertTable, removeTable } from '../../database/objects.ts'
 import type { CatalogDatabase } from '../../database/schema.ts'
 import { recordVersion } from '../../database/versions.ts'
 import { usesPostgres } from '../support/backend-settings.ts'
@@ -28,9 +27,14 @@ async function withTable() {
   return { ...backend, location, meddle }
 }
 
-async function recordOnly(database: CatalogDatabase, request: VersionRequest): Promise<void> {
-  const table = await findObject(database, ['t'])
-  await recordVersion(database, table?.objectId ?? '', {
+/** Records a version as `recorded`; its manifest is retained unless the staging file is gone. */
+async function recordOnly(folder: string, database: CatalogDatabase, request: VersionRequest): Promise<void> {
+  const { objectId = '' } = (await findObject(database, ['t'])) ?? {}
+  await mkdir(join(folder, 'commits', objectId))
+  await copyFile(`/${request.manifest_path}`, join(folder, 'commits', objectId, 'x')).catch(() => undefined)
+  await recordVersion(database, {
+    objectId,
+    retainedName: 'x',
     branch: 'main',
     version: request.version,
     manifestPath: request.manifest_path,
@@ -109,9 +113,9 @@ it('does not delete unknown folders', async () => {
 })
 
 it('publishes a recorded version with a staged manifest', async () => {
-  const { meddle, location, post } = await withTable()
+  const { meddle, location, post, dataFolder } = await withTable()
   const request = await (await committer(location)).stage()
-  await meddle((database) => recordOnly(database, request))
+  await meddle((database) => recordOnly(dataFolder, database, request))
   expect(await post('/v1/table/t/version/describe', {})).toEqual(
     responseOf({ version: expect.objectContaining({ version: 2 }) }),
   )
@@ -120,11 +124,11 @@ it('publishes a recorded version with a staged manifest', async () => {
 })
 
 it('deletes the record of a version without a manifest', async () => {
-  const { meddle, location, post } = await withTable()
+  const { meddle, location, post, dataFolder } = await withTable()
   const client = await committer(location)
   const request = await client.stage()
   await rm(`/${request.manifest_path}`)
-  await meddle((database) => recordOnly(database, request))
+  await meddle((database) => recordOnly(dataFolder, database, request))
   expect(await post('/v1/table/t/version/describe', { version: 2 })).toEqual(errorOf('TableVersionNotFound'))
   const other = await (await committer(location)).stage()
   expect(other.version).toBe(2)
@@ -132,20 +136,20 @@ it('deletes the record of a version without a manifest', async () => {
 })
 
 it('does not publish a recorded version that lost to another commit', async () => {
-  const { meddle, location, post } = await withTable()
+  const { meddle, location, post, dataFolder } = await withTable()
   const request = await (await committer(location)).stage()
   await post('/v1/table/t/insert', streamOf(orders(7)))
-  await meddle((database) => recordOnly(database, request))
+  await meddle((database) => recordOnly(dataFolder, database, request))
   expect(await post('/v1/table/t/count_rows', {})).toEqual(responseOf(10))
   expect(await post('/v1/table/t/version/create', request)).toEqual(errorOf('ConcurrentModification'))
 })
 
 it('recognizes a version that got its final name just before the crash', async () => {
-  const { meddle, location, post } = await withTable()
+  const { meddle, location, post, dataFolder } = await withTable()
   const request = await (await committer(location)).stage()
   const staging = `/${request.manifest_path}`
   await copyFile(staging, staging.replace(/-[0-9a-f]{8}-[^/]*$/, ''))
-  await meddle((database) => recordOnly(database, request))
+  await meddle((database) => recordOnly(dataFolder, database, request))
   expect((await post('/v1/table/t/version/create', request)).status).toBe(200)
   expect(await readdir(join(location, '_versions'))).not.toContain(basename(staging))
 })

@@ -3,7 +3,6 @@ import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
 import { z } from 'zod'
 import { startBackend } from '../../server.ts'
 import { openDatabase } from '../../database/open-database.ts'
-import { readOnce } from '../../../lib/fs/follow-files.ts'
 import { errorCodes, type ErrorName } from '../../../catalog-api/catalog-error.ts'
 import { operationSchemas } from '../../schemas/operation-schemas.ts'
 import { parseTarget } from '../../../catalog-api/request-target.ts'
@@ -73,7 +72,7 @@ async function openBackend(settings: object, dataFolder: string) {
     get: (target: string, headers?: Record<string, string>) => send('GET', target, undefined, headers),
     stop,
     /** Opens the store of the catalog, which must be stopped. */
-    openDatabase: () => openDatabase(allSettings.store, dataFolder, pino({ level: 'silent' }), readOnce),
+    openDatabase: () => openDatabase(allSettings.store, dataFolder, pino({ level: 'silent' })),
     restart: async () => {
       await stop()
       backend = await start()

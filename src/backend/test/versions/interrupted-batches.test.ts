@@ -45,7 +45,6 @@ async function openOn(dataFolder: string, manifests: ManifestStore): Promise<Cat
     engine,
     manifests,
     silent,
-    directOutbound.follow,
   )
 }
 

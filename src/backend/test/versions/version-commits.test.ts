@@ -96,6 +96,23 @@ it('lets exactly one of eight concurrent commits win, every time', async () => {
   expect(versions).toHaveLength(races + 1)
 })
 
+it('refuses a gap, another naming scheme, and a staging manifest that is gone', async () => {
+  const { commit, location } = await withTable()
+  const client = await committer(location)
+  const [next, later] = [await client.stage(), await client.stage()]
+  expect(await commit(later)).toEqual(errorOf('ConcurrentModification'))
+  const folder = join(location, '_versions')
+  const other = join(folder, `2.manifest-${randomUUID()}`)
+  await copyFile(`/${next.manifest_path}`, other)
+  expect(await commit({ ...next, manifest_path: other.slice(1), naming_scheme: 'V1' })).toEqual(
+    errorOf('InvalidInput'),
+  )
+  expect(await commit({ ...next, manifest_path: `${next.manifest_path.slice(0, -1)}x` })).toEqual(
+    errorOf('InvalidInput'),
+  )
+  expect((await commit(next)).status).toBe(200)
+})
+
 it('keeps a bounded number of records for replays', async () => {
   const { commit, location, stop, openDatabase } = await withTable()
   const client = await committer(location)

@@ -1,6 +1,8 @@
-import { readFile, readdir, stat, writeFile } from 'node:fs/promises'
+import { randomUUID } from 'node:crypto'
+import { readFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { expect, it } from 'vitest'
+import type { StagingRequest } from '../../../engine/manifest/commits.ts'
 import { formatManifestName, type ListedVersion } from '../../../engine/manifest/manifest-files.ts'
 import { openManifestStore } from '../../../engine/manifest/manifest-store.ts'
 import { localFileStorage } from '../../../storage/local-storage.ts'
@@ -9,6 +11,16 @@ import { freshEngine, orders, streamOf } from '../sample-tables.ts'
 import { tableWithStaging } from './staged-tables.ts'
 
 const store = openManifestStore()
+
+/** Retains a staging manifest, and returns a function that gives it its final name. */
+async function retained(location: string, request: StagingRequest, manifests = store) {
+  const staged = await manifests.inspectStaging(location, request)
+  const retainedPath = path.join(path.dirname(location), 'commits', randomUUID(), 'manifest')
+  const stored = await manifests.retain(staged, retainedPath)
+  const { eTag, namingScheme } = staged
+  const publish = () => manifests.publishRetained(location, { ...request, eTag, namingScheme, retainedPath })
+  return { staged, stored, retainedPath, publish }
+}
 
 it('the versions of a table are listed newest first, as object-store keys', async () => {
   const { engine, location } = await freshEngine()
@@ -41,64 +53,33 @@ it('does not list staging files, detached versions and hints', async () => {
 it('a staged manifest is published under its final name with the tag of the staging file', async () => {
   const { location, versions, stage, read } = await tableWithStaging()
   const request = await stage()
-  const staged = await store.inspectStaging(location, request)
+  const { staged, stored, publish } = await retained(location, request)
   expect(staged).toMatchObject({ version: 2, namingScheme: 'V2' })
-  const published = await store.publish(staged)
-  expect(published).toMatchObject({ version: 2, eTag: staged.eTag, manifestSize: request.manifestSize })
-  expect(published).toEqual(await store.describe(location, 2, undefined))
+  await publish()
+  expect(stored).toMatchObject({ version: 2, eTag: staged.eTag, manifestSize: request.manifestSize })
+  expect(await store.describe(location, 2, undefined)).toEqual(stored)
   expect(await readFile(path.join(versions, formatManifestName(2, 'V2')))).toEqual(await read())
   expect((await readdir(versions)).filter((name) => name.includes('.manifest-'))).toEqual([])
 })
 
-it('repeats the success of a replay with a staging file of the same content', async () => {
+it('repeats the success of a replay, with and without its retained file', async () => {
   const { location, stage } = await tableWithStaging()
-  const published = await store.publish(await store.inspectStaging(location, await stage()))
-  const copy = await store.inspectStaging(location, await stage())
-  expect(await store.publish(copy)).toEqual(published)
+  const { stored, publish, retainedPath } = await retained(location, await stage())
+  await publish()
+  await publish()
+  await rm(retainedPath)
+  await publish()
+  expect(await store.describe(location, 2, undefined)).toEqual(stored)
 })
 
 it('does not replace a version with other content', async () => {
   const { location, versions, stage } = await tableWithStaging()
-  const request = await stage()
+  const { publish } = await retained(location, await stage())
   const final = path.join(versions, formatManifestName(2, 'V2'))
   const other = Buffer.from(await readFile(path.join(versions, formatManifestName(1, 'V2'))))
   await writeFile(final, other)
-  const staged = await store.inspectStaging(location, request)
-  await expect(store.publish(staged)).rejects.toMatchObject({ kind: 'ConcurrentModification' })
+  await expect(publish()).rejects.toMatchObject({ kind: 'ConcurrentModification' })
   expect(await readFile(final)).toEqual(other)
-})
-
-/** Adds space for a section before the manifest, so that each committer has different content. */
-function withSection(file: Buffer, length: number): Buffer {
-  const position = Number(file.readBigInt64LE(file.length - 16))
-  const longer = Buffer.concat([file.subarray(0, position), Buffer.alloc(length), file.subarray(position)])
-  longer.writeBigInt64LE(BigInt(position + length), longer.length - 16)
-  return longer
-}
-
-it('lets exactly one of many commits of a version win', async () => {
-  const { location, stage, read } = await tableWithStaging()
-  const requests = []
-  for (let committer = 0; committer < 8; committer++) {
-    const request = await stage()
-    const manifest = withSection(await read(), committer)
-    await writeFile(`/${request.manifestPath}`, manifest)
-    requests.push({ ...request, manifestSize: manifest.length })
-  }
-  const outcomes = await Promise.allSettled(
-    requests.map(async (request) => store.publish(await store.inspectStaging(location, request))),
-  )
-  expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
-  for (const outcome of outcomes) {
-    if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject({ code: 14, status: 409 })
-  }
-})
-
-it('rejects a different naming scheme than that of earlier versions', async () => {
-  const { location, stage } = await tableWithStaging()
-  const request = await stage('2.manifest-00000000-0000-4000-8000-000000000000')
-  const staged = await store.inspectStaging(location, { ...request, namingScheme: 'V1' })
-  await expect(store.publish(staged)).rejects.toThrow(/expected a manifest name of scheme V2/)
 })
 
 it('keeps the versions of a branch separate', async () => {
@@ -128,9 +109,9 @@ it('a version survives a power failure before its staging name is removed', asyn
     },
   }
   const { location, stage } = await tableWithStaging()
-  const watched = openManifestStore(storage)
-  const staged = await watched.inspectStaging(location, await stage())
-  await watched.publish(staged)
+  const { staged, publish } = await retained(location, await stage(), openManifestStore(storage))
+  calls.length = 0
+  await publish()
   const name = path.basename(staged.finalPath)
   const removed = `remove ${path.basename(staged.stagingPath)}`
   expect(calls).toEqual([`link ${name}`, `flush ${name}`, 'flush _versions', removed])

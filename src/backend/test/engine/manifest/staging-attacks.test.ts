@@ -119,6 +119,9 @@ it('does not publish a staging manifest that was replaced after it was verified'
   const replacement = path.join(versions, 'replacement')
   await writeFile(replacement, 'not a manifest')
   await rename(replacement, staged.stagingPath)
-  await expect(store.publish(staged)).rejects.toMatchObject({ code: 13, status: 400 })
+  await expect(store.retain(staged, path.join(location, '../commits/a/b'))).rejects.toMatchObject({
+    code: 13,
+    status: 400,
+  })
   expect((await store.list(location, undefined)).map(({ version }) => version)).toEqual([1])
 })
