@@ -68,8 +68,6 @@ export class Trace {
   refusal: CatalogError | undefined = undefined
   /** The error that the upstream responded with. */
   upstreamError: CatalogError | undefined = undefined
-  /** Id of the exported trace; undefined if it is not sampled. */
-  traceId: string | undefined = undefined
   /** Undefined if traces are off. */
   spans: RequestSpans | undefined = undefined
   /** Milliseconds spent in each of `stages`; NaN for stages that were not entered. */

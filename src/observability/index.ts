@@ -9,7 +9,6 @@ export { type GatewayLog, type Logger, openLog } from './log/gateway-log.ts'
 export { createThrottledLog } from './log/throttled-log.ts'
 export { exportAudit, exportCertificate, exportIdentity, exportSinks } from './metrics/gauges.ts'
 export { createMetrics, type Metrics } from './metrics/metrics.ts'
-export { renderMetrics } from './metrics/render-metrics.ts'
 export {
   createAuditObserver,
   createReloadObserver,

@@ -159,7 +159,6 @@ async function startPrometheus(adminUrl: string): Promise<RunningPrometheus> {
       `--config.file=${file}`,
       `--storage.tsdb.path=${join(folder, 'data')}`,
       `--web.listen-address=127.0.0.1:${port}`,
-      '--enable-feature=exemplar-storage',
     ],
     { stdio: 'ignore' },
   )

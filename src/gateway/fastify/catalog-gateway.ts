@@ -5,7 +5,7 @@ import { fastifyPlugin } from 'fastify-plugin'
 import { type EmbeddedSettings, type GatewaySettings, readEmbeddedSettings } from '../../config/index.ts'
 import { type ApplicationPrincipal, authenticateByApplication, type Principal } from '../../identity/index.ts'
 import { ClosingStack, reloadFiles } from '../../lib/index.ts'
-import { readReadiness, renderMetrics } from '../../observability/index.ts'
+import { readReadiness } from '../../observability/index.ts'
 import type { RuleReference } from '../../policy/index.ts'
 import { openGateway, type OpenedGateway } from '../bootstrap/open-gateway.ts'
 import { openObservability } from '../bootstrap/open-observability.ts'
@@ -41,8 +41,8 @@ export interface CatalogDecision {
 
 /** The gateway of an application. */
 export interface EmbeddedGateway {
-  /** Metrics in the text format of Prometheus, for `accept` of a scraper. */
-  metrics(accept?: string): Promise<{ readonly contentType: string; readonly text: string }>
+  /** Metrics in the text format of Prometheus. */
+  metrics(): Promise<{ readonly contentType: string; readonly text: string }>
   /** Why it should get no requests, by the name of a check; empty if it is ready. */
   findProblems(): Promise<Readonly<Record<string, string>>>
   /** Reads all watched files again: policies, keys, certificates. */
@@ -85,7 +85,7 @@ export const catalogGateway = fastifyPlugin(
     const gateway = await openGateway(observability, scheme, prefix)
     const traceOf = serve(app, gateway, settings, options)
     app.decorate('catalogGateway', {
-      metrics: (accept?: string) => renderMetrics([registry], accept),
+      metrics: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
       findProblems: async () => (await readReadiness(gateway.checks)).problems,
       reload: reloadFiles,
     })

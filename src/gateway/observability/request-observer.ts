@@ -49,7 +49,6 @@ export function createRequestObserver(
       inProgress += 1
       if (traces === undefined) return
       trace.spans = traces.startRequest(request.headersByName(), trace.startedAt)
-      if (trace.spans.isSampled) trace.traceId = trace.spans.traceId
       trace.spans.startStage(trace.stage, trace.startedAt)
     },
     /** Called when the response is complete or aborted. */
@@ -96,13 +95,13 @@ export function createMetricsSink(metrics: Metrics): RequestSink {
   const { requests_total, request_duration_seconds, upstream_request_duration_seconds } = metrics
   const ofStages = stages.map((stage) => metrics.stage_duration_seconds.labels(stage))
   return (trace, _response, { operation, status, decision, refusal, endedAt }) => {
-    const { startedAt, sentAt, stageMs, traceId } = trace
+    const { startedAt, sentAt, stageMs } = trace
     const { route, headPermit, upstream } = trace.progress
     requests_total.labels(operation, String(status), decision).inc()
-    request_duration_seconds.labels(operation).observe((endedAt - startedAt) / 1000, traceId)
+    request_duration_seconds.labels(operation).observe((endedAt - startedAt) / 1000)
     if (upstream !== undefined && !Number.isNaN(sentAt)) {
       const series = upstream_request_duration_seconds.labels(upstream.name, operation)
-      series.observe((endedAt - sentAt) / 1000, traceId)
+      series.observe((endedAt - sentAt) / 1000)
     }
     for (let index = 0; index < ofStages.length; index += 1) {
       const ms = stageMs[index] ?? NaN

@@ -1,7 +1,6 @@
 import { isIP } from 'node:net'
 import fastify, { type FastifyInstance } from 'fastify'
-import type { Registry } from 'prom-client'
-import { renderMetrics } from '../metrics/render-metrics.ts'
+import { Registry } from 'prom-client'
 import type { Readiness } from './readiness.ts'
 import { formatAuthority, parseHostName } from '../../lib/index.ts'
 
@@ -54,9 +53,9 @@ export function createAdminServer(
       ...(Object.keys(warnings).length > 0 && { warnings }),
     })
   })
-  server.get('/metrics', async (request, reply) => {
-    const { contentType, text } = await renderMetrics(registries, request.headers.accept)
-    return reply.header('content-type', contentType).send(text)
+  server.get('/metrics', async (_request, reply) => {
+    const texts = await Promise.all(registries.map((registry) => registry.metrics()))
+    return reply.header('content-type', Registry.PROMETHEUS_CONTENT_TYPE).send(texts.join('\n'))
   })
   return server
 }

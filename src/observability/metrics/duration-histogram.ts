@@ -1,7 +1,7 @@
 import { memoize } from '../../lib/index.ts'
 
 /** The part of a metric that a registry uses. */
-export interface MetricSource {
+interface MetricSource {
   readonly name: string
   readonly type: string
   get(): Promise<{ readonly name: string }>
@@ -11,7 +11,6 @@ export interface MetricSource {
 declare module 'prom-client' {
   interface Registry<BoundRegistryContentType extends RegistryContentType = PrometheusContentType> {
     registerMetric(metric: MetricSource): void
-    getMetricsAsArray(): MetricSource[]
   }
 }
 
@@ -55,7 +54,6 @@ class Series {
   readonly #bounds: readonly number[]
   /** Per bucket, not cumulative; the last one is above the highest bound. */
   readonly #counts: Float64Array
-  readonly #exemplars: object[] = []
   #sum = 0
 
   constructor(labels: Readonly<Record<string, string>>, bounds: readonly number[]) {
@@ -64,16 +62,11 @@ class Series {
     this.#counts = new Float64Array(bounds.length + 1)
   }
 
-  /** The trace id becomes the exemplar of its bucket. */
-  observe(seconds: number, traceId?: string): void {
+  observe(seconds: number): void {
     let bucket = 0
     while (seconds > (this.#bounds[bucket] ?? Infinity)) bucket += 1
     this.#counts[bucket] = (this.#counts[bucket] ?? 0) + 1
     this.#sum += seconds
-    if (traceId !== undefined) {
-      const timestamp = Date.now() / 1000
-      this.#exemplars[bucket] = { labelSet: { trace_id: traceId }, value: seconds, timestamp }
-    }
   }
 
   getSamples(name: string): object[] {
@@ -85,7 +78,6 @@ class Series {
         metricName: `${name}_bucket`,
         labels: { le: this.#bounds[bucket] ?? '+Inf', ...labels },
         value: count,
-        exemplar: this.#exemplars[bucket],
       }
     })
     samples.push({ metricName: `${name}_sum`, labels, value: this.#sum })
