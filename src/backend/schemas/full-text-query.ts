@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { every, model } from './members.ts'
 
 /** No client nests deeper. Checked before the query is walked. */
 const maxQueryDepth = 32
@@ -9,75 +10,45 @@ export const countSchema = z
   .refine((value) => Number.isInteger(value) && value >= 0, 'expected an integer >= 0')
   .meta({ type: 'integer', minimum: 0 })
 
-const column = z.string().min(1).nullish()
+const column = z.string().min(1)
+const boosts = z.array(z.number()).nullish()
 
-const matchQuery = z
-  .object({
-    terms: z.string(),
-    column,
-    boost: z.number().nullish(),
-    fuzziness: countSchema.nullish(),
-    max_expansions: countSchema.nullish(),
-    operator: z
-      .string()
-      .toLowerCase()
-      .pipe(z.enum(['and', 'or']))
-      .nullish(),
-    prefix_length: countSchema.nullish(),
-    document_granularity: z.string().nullish(),
-  })
-  .meta({ id: 'MatchQuery' })
+const matchQuery = model('MatchQuery', {
+  terms: z.string(),
+  column: column.nullish(),
+  boost: z.number().nullish(),
+  ...every(countSchema.nullish(), 'fuzziness', 'max_expansions', 'prefix_length'),
+  operator: z
+    .string()
+    .toLowerCase()
+    .pipe(z.enum(['and', 'or']))
+    .nullish(),
+  document_granularity: z.string().nullish(),
+})
 
-const phraseQuery = z
-  .object({
-    terms: z.string(),
-    column,
-    slop: countSchema.nullish(),
-    document_granularity: z.string().nullish(),
-  })
-  .meta({ id: 'PhraseQuery' })
+const phraseQuery = model('PhraseQuery', {
+  terms: z.string(),
+  column: column.nullish(),
+  slop: countSchema.nullish(),
+  document_granularity: z.string().nullish(),
+})
 
 /** Matches words in one column, or in every indexed column if none is named. */
 export type MatchQuery = Readonly<z.output<typeof matchQuery>>
-
-/** Node of a structured full-text query. */
-export type TextQuery =
-  | { readonly match: MatchQuery }
-  | { readonly phrase: Readonly<z.output<typeof phraseQuery>> }
-  | { readonly boost: BoostQuery }
-  | { readonly multi_match: MultiMatchQuery }
-  | { readonly boolean: BooleanQuery }
 
 interface MultiMatchQuery {
   readonly match_queries: readonly MatchQuery[]
 }
 
-/** Rows that match `positive`, ranked lower if they also match `negative`. */
-interface BoostQuery {
-  readonly positive: TextQuery
-  readonly negative: TextQuery
-  readonly negative_boost?: number | null | undefined
-}
-
-interface BooleanQuery {
-  readonly must: readonly TextQuery[]
-  readonly should: readonly TextQuery[]
-  readonly must_not: readonly TextQuery[]
-}
-
 /** The form of the remote client from 0.40 on; converted to `match_queries`. */
 const multiColumnMatch = z
-  .strictObject({
-    query: z.string(),
-    columns: z.array(z.string().min(1)).min(1),
-    boost: z.array(z.number()).nullish(),
-  })
+  .strictObject({ query: z.string(), columns: z.array(column).min(1), boost: boosts })
   .refine(
     ({ columns, boost }) => boost == null || boost.length === columns.length,
     'expected one boost for each column',
   )
   .transform(({ query: terms, columns, boost }): MultiMatchQuery => ({
-    match_queries: columns.map((column, index) => ({ terms, column, boost: boost?.[index] })),
+    match_queries: columns.map((name, index) => ({ terms, column: name, boost: boost?.[index] })),
   }))
 
 /** The remote client from 0.41 on adds the members of the other form, which say less. */
@@ -86,7 +57,7 @@ const multiMatchQueries = z
     match_queries: z.array(matchQuery).min(1),
     query: z.string().nullish(),
     columns: z.array(z.string()).nullish(),
-    boost: z.array(z.number()).nullish(),
+    boost: boosts,
   })
   .meta({ id: 'MultiMatchQuery' })
   .transform(({ match_queries }): MultiMatchQuery => ({ match_queries }))
@@ -96,14 +67,12 @@ const multiMatchQuery = z.union(
   'expected {"match_queries": [...]} or {"query": words, "columns": names, "boost": numbers}',
 )
 
-const combinedFields = z
-  .object({
-    query: z.string(),
-    columns: z.array(z.string()),
-    boost: z.array(z.number()).nullish(),
-    operator: z.string().nullish(),
-  })
-  .meta({ id: 'CombinedFieldsQuery' })
+const combinedFields = model('CombinedFieldsQuery', {
+  query: z.string(),
+  columns: z.array(z.string()),
+  boost: boosts,
+  operator: z.string().nullish(),
+})
 
 /** The remote client from 0.41 on has it; the engine does not. */
 const combinedFieldsQuery = z
@@ -113,48 +82,70 @@ const combinedFieldsQuery = z
     return z.NEVER
   })
 
-const textQuery: z.ZodType<TextQuery> = z.lazy(() =>
-  z.xor(
+const textQuery = z
+  .xor(
     [
       z.object({ match: matchQuery }),
       z.object({ phrase: phraseQuery }),
-      z.object({ boost: boostQuery }),
+      z.object({
+        get boost() {
+          return boostQuery
+        },
+      }),
       z.object({ multi_match: multiMatchQuery }),
-      z.object({ boolean: booleanQuery }),
+      z.object({
+        get boolean() {
+          return booleanQuery
+        },
+      }),
       combinedFieldsQuery,
     ],
     'expected an object with exactly one of match, phrase, boost, multi_match, boolean',
-  ),
-)
+  )
+  .meta({ id: 'FtsQuery' })
 
-z.globalRegistry.add(textQuery, { id: 'FtsQuery' })
+/** Rows that match `positive`, ranked lower if they also match `negative`. */
+const boostQuery = model('BoostQuery', {
+  get positive() {
+    return textQuery
+  },
+  get negative() {
+    return textQuery
+  },
+  negative_boost: z.number().nullish(),
+})
 
-const boostQuery = z
-  .object({ positive: textQuery, negative: textQuery, negative_boost: z.number().nullish() })
-  .meta({ id: 'BoostQuery' })
+const booleanQuery = model('BooleanQuery', {
+  get must() {
+    return z.array(textQuery).default([])
+  },
+  get should() {
+    return z.array(textQuery).default([])
+  },
+  get must_not() {
+    return z.array(textQuery).default([])
+  },
+})
 
-const textQueries = z.array(textQuery).default([])
-const booleanQuery = z
-  .object({ must: textQueries, should: textQueries, must_not: textQueries })
-  .meta({ id: 'BooleanQuery' })
+/** Node of a structured full-text query. */
+export type TextQuery = z.output<typeof textQuery>
 
 /** Words to search in some columns (default: all indexed ones), or a structured query. */
 export type FullTextQuery =
   | { readonly words: string; readonly columns: readonly string[] | undefined }
   | { readonly structured: TextQuery }
 
-const wordsQuery = z
-  .object({ columns: z.array(z.string().min(1)).nullish(), query: z.string() })
-  .meta({ id: 'StringFtsQuery' })
-  .transform(({ columns, query }): FullTextQuery => ({
-    words: query,
-    columns: columns?.length ? columns : undefined,
-  }))
+const wordsQuery = model('StringFtsQuery', {
+  columns: z.array(column).nullish(),
+  query: z.string(),
+}).transform(({ columns, query }): FullTextQuery => ({
+  words: query,
+  columns: columns?.length ? columns : undefined,
+}))
 
-const structuredQuery = z
-  .object({ query: textQuery })
-  .meta({ id: 'StructuredFtsQuery' })
-  .transform(({ query }): FullTextQuery => ({ structured: query }))
+const structuredQuery = model('StructuredFtsQuery', { query: textQuery }).transform(
+  ({ query }): FullTextQuery => ({ structured: query }),
+)
 
 const wrappedQuery = z
   .object({ string_query: wordsQuery.nullish(), structured_query: structuredQuery.nullish() })

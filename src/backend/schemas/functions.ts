@@ -1,76 +1,57 @@
 import { z } from 'zod'
-import { flagMember, int64, optional, pageSchemas, pagingMembers, schemas } from './members.ts'
+import { every, flagMember, int64, maybe, model, optional, pageSchemas, schemas } from './members.ts'
 
 /** Code, types and environments in responses have no schema here: only clients interpret them. */
 const definition = z.record(z.string(), z.unknown())
 const version = z.string().min(1)
-const text = z.string().optional()
-const list = z.array(z.string()).optional()
 
 /** A reference to one version of a registered function. An absent `namespace_path` is the root. */
-export const functionReference = z
-  .object({
-    name: z.string(),
-    namespace_path: optional.texts,
-    object_id: text,
-    location: text,
-    version: text,
-    manifest_digest: text,
-  })
-  .meta({ id: 'FunctionReference' })
+export const functionReference = model('FunctionReference', {
+  name: z.string(),
+  namespace_path: optional.texts,
+  ...every(maybe.text, 'object_id', 'location', 'version', 'manifest_digest'),
+})
 
-const functionParameter = z
-  .object({ name: z.string(), arrow_type: z.string(), nullable: z.boolean(), blob_access: text })
-  .meta({ id: 'FunctionParameter' })
+const typedName = { ...every(z.string(), 'name', 'arrow_type'), nullable: z.boolean() }
+const functionParameter = model('FunctionParameter', { ...typedName, blob_access: maybe.text })
 
-export const functionOutput = z
-  .object({
-    kind: z.string(),
-    arrow_type: text,
-    nullable: z.boolean().optional(),
-    fields: z.array(z.object({ name: z.string(), arrow_type: z.string(), nullable: z.boolean() })).optional(),
-  })
-  .meta({ id: 'FunctionOutput' })
+export const functionOutput = model('FunctionOutput', {
+  kind: z.string(),
+  arrow_type: maybe.text,
+  nullable: maybe.flag,
+  fields: z.array(z.object(typedName)).optional(),
+})
 
 /** Which members are required depends on the catalog. */
-const functionArtifact = z
-  .object({
-    kind: text,
-    digest: text,
-    entrypoint: text,
-    content: z.object({ encoding: z.string(), data: z.string() }).optional(),
-    adapter: z.object({ kind: z.string(), version: z.int() }).optional(),
-  })
-  .meta({ id: 'FunctionArtifact' })
+const functionArtifact = model('FunctionArtifact', {
+  ...every(maybe.text, 'kind', 'digest', 'entrypoint'),
+  content: z.object(every(z.string(), 'encoding', 'data')).optional(),
+  adapter: z.object({ kind: z.string(), version: z.int() }).optional(),
+})
 
-const functionSignature = z
-  .object({
-    inputs: z.array(functionParameter).optional(),
-    output: functionOutput.optional(),
-    initialization: z.array(functionParameter).optional(),
-  })
-  .meta({ id: 'FunctionSignature' })
+const functionSignature = model('FunctionSignature', {
+  ...every(z.array(functionParameter).optional(), 'inputs', 'initialization'),
+  output: functionOutput.optional(),
+})
 
-const functionRuntime = z
-  .object({
-    kind: text,
-    python_version: text,
-    environment: z
-      .object({ kind: z.string(), packages: list, channels: list, path: text, modules: list, image: text })
-      .optional(),
-    env: z.record(z.string(), z.string()).optional(),
-    gpu: z.boolean().optional(),
-  })
-  .meta({ id: 'FunctionRuntime' })
+const environment = z.object({
+  kind: z.string(),
+  ...every(maybe.text, 'path', 'image'),
+  ...every(maybe.texts, 'packages', 'channels', 'modules'),
+})
+
+const functionRuntime = model('FunctionRuntime', {
+  ...every(maybe.text, 'kind', 'python_version'),
+  environment: environment.optional(),
+  env: maybe.properties,
+  gpu: maybe.flag,
+})
 
 /** Binds a secret of the catalog to a variable in the environment of the function. An absent path is the root. */
-const secretBinding = z
-  .object({
-    kind: z.string(),
-    variable: z.string(),
-    secret_ref: z.object({ name: z.string(), namespace_path: optional.texts }),
-  })
-  .meta({ id: 'SecretBinding' })
+const secretBinding = model('SecretBinding', {
+  ...every(z.string(), 'kind', 'variable'),
+  secret_ref: z.object({ name: z.string(), namespace_path: optional.texts }),
+})
 
 const functionImage = z
   .looseObject({ manifest_digest: z.string(), descriptor: definition, source: z.boolean() })
@@ -80,20 +61,14 @@ const functionVersion = z
   .looseObject({
     name: z.string(),
     version,
-    artifact: definition.optional(),
-    signature: definition.optional(),
-    runtime: definition.optional(),
-    runtime_digest: z.string().optional(),
-    environment_digest: z.string().optional(),
-    namespace_path: list,
-    object_id: text,
-    location: text,
+    ...every(definition.optional(), 'artifact', 'signature', 'runtime'),
+    ...every(maybe.text, 'runtime_digest', 'environment_digest', 'object_id', 'location', 'created_at'),
+    namespace_path: maybe.texts,
     image: functionImage.optional(),
     secret_bindings: z.array(z.looseObject({ kind: z.string() })).optional(),
-    created_at: z.string().optional(),
-    created_at_millis: int64.optional(),
-    metadata: z.record(z.string(), z.string()).optional(),
-    disabled: z.boolean().optional(),
+    created_at_millis: maybe.count,
+    metadata: maybe.properties,
+    disabled: maybe.flag,
   })
   .meta({ id: 'FunctionVersion' })
 
@@ -113,11 +88,8 @@ export const functionSchemas = {
     { job_id: z.string() },
   ),
   DescribeFunction: { ...schemas({ version }, {}), response: functionVersion },
-  DropFunction: schemas({ version }, { dropped: z.boolean(), job_id: text }),
-  ListFunctions: pageSchemas(
-    { ...pagingMembers, include_definition: flagMember },
-    { functions: z.array(listedFunction) },
-  ),
+  DropFunction: schemas({ version }, { dropped: z.boolean(), job_id: maybe.text }),
+  ListFunctions: pageSchemas({ include_definition: flagMember }, { functions: z.array(listedFunction) }),
 }
 
 const name = z.string()
@@ -127,9 +99,7 @@ const value = z.string()
 export const secretSchemas = {
   CreateSecret: schemas({ value }, {}),
   AlterSecret: schemas({ value }, {}),
-  DescribeSecret: schemas({}, { name, created_at_millis: int64, updated_at_millis: int64 }),
+  DescribeSecret: schemas({}, { name, ...every(int64, 'created_at_millis', 'updated_at_millis') }),
   DropSecret: schemas({}, {}),
-  ListSecrets: pageSchemas(pagingMembers, {
-    secrets: z.array(z.object({ name }).meta({ id: 'ListedSecret' })),
-  }),
+  ListSecrets: pageSchemas({}, { secrets: z.array(model('ListedSecret', { name })) }),
 }

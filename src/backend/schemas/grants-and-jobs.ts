@@ -1,119 +1,115 @@
 import { z } from 'zod'
-import { int64, optional, pageSchemas, pagingMembers, requestSchema, schemas } from './members.ts'
+import {
+  branch,
+  every,
+  int64,
+  maybe,
+  model,
+  optional,
+  pageSchemas,
+  requestSchema,
+  schemas,
+} from './members.ts'
 
-/** `system`, or a kind, a database and an id: `table:db:ns$t`. */
-const object = z.string().min(1)
+const name = z.string().min(1)
+/** `object`: `system`, or a kind, a database and an id: `table:db:ns$t`. */
+const object = name
 /** A kind and a name: `p:` and `P:` for a principal, `g:` and `G:` for a group, `r:` for a role, `a:` for an API key. */
-const subject = z.string().min(1)
-const privilege = z.string().min(1)
-const role = z.string().min(1)
-const grant = { object, subject, privilege }
-const roleBinding = { subject, role }
-const namedSubject = { subject_id: subject, subject_name: z.string().optional() }
+const subject = name
+const grant = { object, subject, privilege: name }
+const roleBinding = { subject, role: name }
+const namedSubject = { subject_id: subject, subject_name: maybe.text }
 
 const paging = { continuation_token: optional.text, max_results: optional.count }
-const page = { continuation_token: z.string().optional() }
+const page = { continuation_token: maybe.text }
 
-const identities = z.array(
-  z.object({ id: z.string(), name: z.string().optional() }).meta({ id: 'NamedIdentity' }),
-)
-const roles = z.array(role)
+const identities = z.array(model('NamedIdentity', { id: z.string(), name: maybe.text }))
+const roles = z.array(name)
 
 export const grantSchemas = {
   ListGrants: schemas(
-    { object: optional.of(object), subject: optional.of(subject), ...paging },
-    { entries: z.array(z.object({ object, ...namedSubject, privilege }).meta({ id: 'Grant' })), ...page },
+    { ...every(optional.of(name), 'object', 'subject'), ...paging },
+    { entries: z.array(model('Grant', { object, ...namedSubject, privilege: name })), ...page },
   ),
   AddGrant: schemas(grant, {}),
   DeleteGrant: schemas(grant, {}),
   ListRoleBindings: schemas(
-    { subject: optional.of(subject), role: optional.of(role), ...paging },
-    { bindings: z.array(z.object({ ...namedSubject, role }).meta({ id: 'RoleBinding' })), ...page },
+    { ...every(optional.of(name), 'subject', 'role'), ...paging },
+    { bindings: z.array(model('RoleBinding', { ...namedSubject, role: name })), ...page },
   ),
   AddRoleBinding: schemas(roleBinding, {}),
   DeleteRoleBinding: schemas(roleBinding, {}),
   DescribePrincipal: schemas(
     { principal: subject },
-    { principal_id: z.string(), principal_name: z.string().optional(), groups: identities, roles },
+    { principal_id: z.string(), principal_name: maybe.text, groups: identities, roles },
   ),
   DescribeGroup: schemas(
     { group: subject },
-    { group_id: z.string(), group_name: z.string().optional(), principals: identities, roles },
+    { group_id: z.string(), group_name: maybe.text, principals: identities, roles },
   ),
 }
 
-const jobId = z.string().min(1)
-const flag = z.boolean().optional()
+const job_id = name
 
 /** Specifications and results depend on the type of the job. */
-const jobData = z.record(z.string(), z.unknown())
+const jobData = z.record(z.string(), z.unknown()).optional()
 
-const jobSummary = z
-  .object({
-    job_id: jobId,
-    table: z.string().optional(),
-    job_type: z.string().optional(),
-    state: z.string(),
-    created_at_millis: int64.optional(),
-  })
-  .meta({ id: 'JobSummary' })
+const jobSummary = model('JobSummary', {
+  job_id,
+  ...every(maybe.text, 'table', 'job_type'),
+  state: z.string(),
+  created_at_millis: maybe.count,
+})
 
-const jobFailure = z
-  .object({ phase: z.string().optional(), message: z.string().optional(), retryable: flag })
-  .meta({ id: 'JobFailure' })
+const jobFailure = model('JobFailure', { ...every(maybe.text, 'phase', 'message'), retryable: maybe.flag })
 
 /** A row that a function failed for. Without `row_offset`, only its fragment is known. */
-const functionError = z
-  .object({
-    job_id: jobId,
-    fragment_id: int64,
-    row_offset: int64.nullish(),
-    column: z.string(),
-    function: z.string(),
-    function_version: z.string(),
-    table_version: int64,
-    error_type: z.string(),
-    error_message: z.string(),
-    created_at_millis: int64,
-  })
-  .meta({ id: 'FunctionError' })
+const functionError = model('FunctionError', {
+  job_id,
+  ...every(int64, 'fragment_id', 'table_version', 'created_at_millis'),
+  ...every(z.string(), 'column', 'function', 'function_version', 'error_type', 'error_message'),
+  row_offset: int64.nullish(),
+})
 
 /** A fragment of which not every failed row has a record. */
-const functionErrorFragment = z
-  .object({ job_id: jobId, fragment_id: int64, rows_skipped: int64, rows_recorded: int64 })
-  .meta({ id: 'FunctionErrorFragment' })
+const functionErrorFragment = model('FunctionErrorFragment', {
+  job_id,
+  ...every(int64, 'fragment_id', 'rows_skipped', 'rows_recorded'),
+})
 
 /** States that clients know: IN_PROGRESS, DONE, FAILED, TIMED_OUT and CANCELLED. */
 export const jobSchemas = {
-  ListJobs: pageSchemas(pagingMembers, { jobs: z.array(jobSummary) }),
+  ListJobs: pageSchemas({}, { jobs: z.array(jobSummary) }),
   DescribeJob: schemas(
-    { job_id: jobId },
+    { job_id },
     {
-      job_id: jobId.optional(),
-      job_type: z.string().optional(),
+      job_id: job_id.optional(),
+      job_type: maybe.text,
       job_state: z.string(),
-      creation_ms: int64.optional(),
-      spec: jobData.optional(),
-      result: jobData.optional(),
+      creation_ms: maybe.count,
+      ...every(jobData, 'spec', 'result'),
       failure: jobFailure.optional(),
     },
   ),
-  CancelJob: schemas({ job_id: jobId }, {}),
+  CancelJob: schemas({ job_id }, {}),
   /** Neither flag is set if the job was already paused; `committing` if it cannot pause now. */
-  PauseJob: schemas({ job_id: jobId }, { job_id: jobId.optional(), paused: flag, committing: flag }),
+  PauseJob: schemas({ job_id }, { job_id: job_id.optional(), ...every(maybe.flag, 'paused', 'committing') }),
   /** Neither flag is set if the job was not paused; `still_pausing` if its pause has not begun. */
-  ResumeJob: schemas({ job_id: jobId }, { job_id: jobId.optional(), resumed: flag, still_pausing: flag }),
+  ResumeJob: schemas(
+    { job_id },
+    { job_id: job_id.optional(), ...every(maybe.flag, 'resumed', 'still_pausing') },
+  ),
   /** `records` are those of the newest job first; `truncated` says whether the limit cut them. */
   ListFunctionErrors: schemas(
-    { job_id: optional.of(jobId), column: optional.text, limit: optional.count, branch: optional.text },
+    { job_id: optional.of(job_id), column: optional.text, limit: optional.count, branch },
     {
       records: z.array(functionError),
       fragments: z.array(functionErrorFragment).optional(),
-      truncated: flag,
+      truncated: maybe.flag,
     },
   ),
   /** `filter` is a SQL expression on the columns of the events. Without `job_id`, events of all jobs are returned. */
   QueryJobEvents: {
-    request: requestSchema({ job_id: optional.of(jobId), limit: optional.count, filter: optional.text }),
+    request: requestSchema({ job_id: optional.of(job_id), limit: optional.count, filter: optional.text }),
   },
 }

@@ -1,14 +1,18 @@
 import { z } from 'zod'
 import { getKeys } from 'catalog-gateway/lib'
 import {
+  branch,
   changeResponseSchema,
   changeSchemas,
-  int64,
+  distanceType,
+  every,
+  maybe,
+  model,
   optional,
   pageSchemas,
-  pagingMembers,
   requestSchema,
   schemas,
+  spelledValue,
 } from './members.ts'
 
 const typeNames = {
@@ -37,15 +41,13 @@ for (const name of getKeys(typeNames)) {
   for (const spelling of [name, ...typeNames[name]]) types.set(spelling, name)
 }
 
-const indexType = z
-  .string()
-  .describe(`One of ${[...types.keys()].join(', ')}; case does not matter.`)
-  .transform((text, context): IndexType => {
-    const found = types.get(text.trim().toUpperCase())
-    if (found !== undefined) return found
-    context.addIssue({ code: 'custom', message: `expected one of ${[...types.keys()].join(', ')}` })
-    return z.NEVER
-  })
+const spellings = [...types.keys()]
+const indexType = spelledValue(
+  types,
+  spellings,
+  (text) => text.trim().toUpperCase(),
+  `One of ${spellings.join(', ')}; case does not matter.`,
+)
 
 /** An unknown language crashes the process of the engine. */
 const languages = (
@@ -54,40 +56,23 @@ const languages = (
 ).split(' ')
 
 const caseInsensitiveWord = (words: readonly string[]) =>
-  z.string().transform((text, context) => {
-    const found = words.find((word) => word.toLowerCase() === text.toLowerCase())
-    if (found !== undefined) return found
-    context.addIssue({ code: 'custom', message: `expected one of ${words.join(', ')}` })
-    return z.NEVER
-  })
+  spelledValue(new Map(words.map((word) => [word.toLowerCase(), word])), words, (text) => text.toLowerCase())
 
 /** The engine reserves memory by these numbers before it reads rows, so each is bounded. */
 const boundedInt = (max: number, min = 1) => optional.of(z.int().min(min).max(max))
 
 /** Members of the remote client of LanceDB. The bundled catalog refuses those that would change what a search finds. */
 const remoteMembers = {
-  metric_type: optional.text,
-  replace: optional.flag,
-  lance_tokenizer: optional.text,
-  custom_stop_words: optional.texts,
-  document_granularity: optional.text,
-  block_size: optional.count,
-  split_identifiers: optional.flag,
-  split_on_numerics: optional.flag,
-  preserve_original: optional.flag,
+  ...every(optional.text, 'metric_type', 'lance_tokenizer', 'document_granularity'),
+  ...every(optional.flag, 'replace', 'split_identifiers', 'split_on_numerics', 'preserve_original'),
+  ...every(optional.count, 'block_size', 'number_of_items', 'page_size'),
   index_operators: optional.flag,
-  number_of_items: optional.count,
-  probability: optional.of(z.number()),
-  page_size: optional.count,
+  custom_stop_words: optional.texts,
+  probability: optional.number,
 }
 
 const vectorMembers = {
-  distance_type: optional.of(
-    z
-      .string()
-      .toLowerCase()
-      .pipe(z.enum(['l2', 'cosine', 'dot', 'hamming'])),
-  ),
+  distance_type: optional.of(distanceType),
   num_partitions: boundedInt(65_536),
   num_sub_vectors: boundedInt(4096),
   num_bits: boundedInt(16),
@@ -100,16 +85,11 @@ const vectorMembers = {
 
 /** The n-gram members are those of the remote client. */
 const textMembers = {
-  with_position: optional.flag,
+  ...every(optional.flag, 'with_position', 'lower_case', 'stem', 'remove_stop_words', 'ascii_folding'),
   base_tokenizer: optional.of(caseInsensitiveWord(['simple', 'whitespace', 'raw', 'ngram'])),
   language: optional.of(caseInsensitiveWord(languages)),
   max_token_length: boundedInt(65_536, 0),
-  lower_case: optional.flag,
-  stem: optional.flag,
-  remove_stop_words: optional.flag,
-  ascii_folding: optional.flag,
-  min_ngram_length: boundedInt(64),
-  max_ngram_length: boundedInt(64),
+  ...every(boundedInt(64), 'min_ngram_length', 'max_ngram_length'),
   prefix_only: optional.flag,
 }
 
@@ -128,7 +108,7 @@ const membersByIndexType: Readonly<Partial<Record<IndexType, readonly string[]>>
 }
 
 const createIndex = requestSchema({
-  branch: optional.text,
+  branch,
   column: z.string().min(1),
   index_type: indexType,
   name: optional.of(z.string().min(1).max(200)),
@@ -154,29 +134,21 @@ export function defaultIndexName(column: string): string {
   return `${column}_idx`
 }
 
-const pointMembers = { version: optional.count, branch: optional.text }
+const pointMembers = { version: optional.count, branch }
 
-const indexContent = z
-  .object({
-    index_name: z.string(),
-    index_uuid: z.string(),
-    columns: z.array(z.string()).readonly(),
-    status: z.string(),
-    index_type: z.string().optional(),
-    type_url: z.string().optional(),
-    num_indexed_rows: int64.optional(),
-    num_unindexed_rows: int64.optional(),
-    size_bytes: int64.optional(),
-    num_segments: int64.optional(),
-    created_at: z.iso.datetime().optional(),
-    index_version: int64.optional(),
-    /** JSON text. */
-    index_details: z.string().optional(),
-  })
-  .meta({ id: 'IndexContent' })
+const indexContent = model('IndexContent', {
+  ...every(z.string(), 'index_name', 'index_uuid', 'status'),
+  columns: z.array(z.string()).readonly(),
+  // `index_details` is JSON text.
+  ...every(maybe.text, 'index_type', 'type_url', 'index_details'),
+  ...every(maybe.count, 'num_indexed_rows', 'num_unindexed_rows', 'size_bytes', 'num_segments'),
+  index_version: maybe.count,
+  created_at: z.iso.datetime().optional(),
+})
 
 /** Some catalogs build an index in a job. */
-const startedResponse = changeResponseSchema({ job_id: z.string().optional() })
+const startedResponse = changeResponseSchema({ job_id: maybe.text })
+const index_name = optional.text
 
 export const indexSchemas = {
   CreateTableIndex: { request: createIndex, response: startedResponse },
@@ -187,17 +159,14 @@ export const indexSchemas = {
     }),
     response: startedResponse,
   },
-  ListTableIndices: pageSchemas({ ...pointMembers, ...pagingMembers }, { indexes: z.array(indexContent) }),
+  ListTableIndices: pageSchemas(pointMembers, { indexes: z.array(indexContent) }),
   DescribeTableIndexStats: schemas(
-    { ...pointMembers, index_name: optional.text },
+    { ...pointMembers, index_name },
     {
-      distance_type: z.string().optional(),
-      index_type: z.string().optional(),
-      num_indexed_rows: int64.optional(),
-      num_unindexed_rows: int64.optional(),
-      num_indices: int64.optional(),
+      ...every(maybe.text, 'distance_type', 'index_type'),
+      ...every(maybe.count, 'num_indexed_rows', 'num_unindexed_rows', 'num_indices'),
     },
   ),
-  DropTableIndex: changeSchemas({ branch: optional.text, index_name: optional.text }, {}),
-  PrewarmTableIndex: schemas({ index_name: optional.text }, {}),
+  DropTableIndex: changeSchemas({ branch, index_name }, {}),
+  PrewarmTableIndex: schemas({ index_name }, {}),
 }

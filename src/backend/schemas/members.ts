@@ -1,11 +1,10 @@
 import { z } from 'zod'
 
+type Shape = z.ZodRawShape
+
 function optionalMember<Member extends z.ZodType>(member: Member) {
   return member.nullish().transform((value) => value ?? undefined)
 }
-
-/** A flag that defaults to false. */
-export const flagMember = flagWithDefault(false)
 
 export function flagWithDefault(byDefault: boolean) {
   return z
@@ -13,6 +12,9 @@ export function flagWithDefault(byDefault: boolean) {
     .nullish()
     .transform((value) => value ?? byDefault)
 }
+
+/** A flag that defaults to false. */
+export const flagMember = flagWithDefault(false)
 
 /**
  * A non-negative i64: a count, a size or a version. Numbers above 2^53 - 1 are inexact in some readers, so they are
@@ -34,64 +36,103 @@ export const propertiesTextSchema = z.string().transform((text, context) => {
 
 export const identifierSchema = z.array(z.string())
 
-/** Members that may be absent. Clients also send `null` for absent ones, so both are parsed as absent. */
+/** Members of requests that may be absent. Clients also send `null` for absent ones, so both are parsed as absent. */
 export const optional = {
   of: optionalMember,
   text: optionalMember(z.string()),
   texts: optionalMember(z.array(z.string())),
   count: optionalMember(int64),
+  number: optionalMember(z.number()),
   flag: optionalMember(z.boolean()),
   properties: optionalMember(propertiesSchema),
 }
 
-/** `page_token` is the last name of the previous page; absent or empty for the first page. */
-export const pagingMembers = { page_token: optional.text, limit: optional.count }
+/** Without it: main. */
+export const branch = optional.text
 
-const responseContext = { context: propertiesSchema.optional() }
-
-export function responseSchema<Shape extends z.ZodRawShape>(shape: Shape) {
-  return z.object({ ...shape, ...responseContext })
+/** Members of responses, and of what only clients interpret, that may be absent. */
+export const maybe = {
+  text: z.string().optional(),
+  texts: z.array(z.string()).optional(),
+  id: identifierSchema.readonly().optional(),
+  count: int64.optional(),
+  flag: z.boolean().optional(),
+  properties: propertiesSchema.optional(),
 }
 
-/** The response to a change: some catalogs name the transaction that made it. */
-export function changeResponseSchema<Shape extends z.ZodRawShape>(shape: Shape) {
-  return responseSchema({ ...shape, transaction_id: z.string().optional() })
+/** Members of one kind. */
+export function every<Member extends z.ZodType, const Names extends readonly string[]>(
+  member: Member,
+  ...names: Names
+) {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- has exactly these names
+  return Object.fromEntries(names.map((name) => [name, member])) as Record<Names[number], Member>
 }
 
-const identity = z.object({ api_key: optional.text, auth_token: optional.text }).meta({ id: 'Identity' })
+/** An object that has a name in the OpenAPI document, which others refer to. */
+export function model<Members extends Shape>(id: string, members: Members) {
+  return z.object(members).meta({ id })
+}
+
+const identity = model('Identity', every(optional.text, 'api_key', 'auth_token'))
 
 /** Headers carry `identity` and `context`; `id` must equal the route. Other members are refused. */
-export function requestSchema<Shape extends z.ZodRawShape>(shape: Shape) {
+export function requestSchema<Members extends Shape>(members: Members) {
   return z.object({
     id: optional.of(identifierSchema),
     identity: optional.of(identity),
     context: optional.properties,
-    ...shape,
+    ...members,
   })
 }
 
+export function responseSchema<Members extends Shape>(members: Members) {
+  return z.object({ ...members, context: maybe.properties })
+}
+
+/** The response to a change: some catalogs name the transaction that made it. */
+export function changeResponseSchema<Members extends Shape>(members: Members) {
+  return responseSchema({ ...members, transaction_id: maybe.text })
+}
+
 /** Creates the schemas of an operation from the members of its request and of a success. */
-export function schemas<Request extends z.ZodRawShape, Response extends z.ZodRawShape>(
-  request: Request,
-  response: Response,
-) {
+export function schemas<Request extends Shape, Response extends Shape>(request: Request, response: Response) {
   return { request: requestSchema(request), response: responseSchema(response) }
 }
 
 /** `schemas` of a change. */
-export function changeSchemas<Request extends z.ZodRawShape, Response extends z.ZodRawShape>(
+export function changeSchemas<Request extends Shape, Response extends Shape>(
   request: Request,
   response: Response,
 ) {
   return { request: requestSchema(request), response: changeResponseSchema(response) }
 }
 
-/** `schemas` of a listing, whose response may have a token for the next page. */
-export function pageSchemas<Request extends z.ZodRawShape, Response extends z.ZodRawShape>(
+/** `page_token` is the last name of the previous page; absent or empty for the first page. */
+export const pagingMembers = { page_token: optional.text, limit: optional.count }
+
+/** `schemas` of a listing, whose request may ask for a page, and whose response may have a token for the next one. */
+export function pageSchemas<Request extends Shape, Response extends Shape>(
   request: Request,
   response: Response,
 ) {
-  return schemas(request, { ...response, page_token: z.string().optional() })
+  return schemas({ ...request, ...pagingMembers }, { ...response, page_token: maybe.text })
+}
+
+/** A text that `normalize` turns into a spelling of a value; it is parsed to the value. */
+export function spelledValue<Value>(
+  spellings: ReadonlyMap<string, Value>,
+  expected: readonly string[],
+  normalize: (text: string) => string,
+  description?: string,
+) {
+  const spelling = description === undefined ? z.string() : z.string().describe(description)
+  return spelling.transform((text, context): Value => {
+    const found = spellings.get(normalize(text))
+    if (found !== undefined) return found
+    context.addIssue({ code: 'custom', message: `expected one of ${expected.join(', ')}` })
+    return z.NEVER
+  })
 }
 
 /**
@@ -104,13 +145,7 @@ export function caseInsensitiveEnum<const Names extends readonly [string, ...str
     spellings.set(name.toLowerCase(), name)
     spellings.set(name.replaceAll(/(?<=.)[A-Z]/g, '_$&').toLowerCase(), name)
   }
-  const spelling = z.string().describe(describeNames(names))
-  return spelling.transform((text, context): Names[number] => {
-    const found = spellings.get(unquoteMode(text).toLowerCase())
-    if (found !== undefined) return found
-    context.addIssue({ code: 'custom', message: `expected one of ${names.join(', ')}` })
-    return z.NEVER
-  })
+  return spelledValue(spellings, names, unquoteLowerCase, describeNames(names))
 }
 
 /** A mode, spelled as `caseInsensitiveEnum` accepts it; the first name is the default. */
@@ -122,10 +157,29 @@ export function modeMember<const Names extends readonly [string, ...string[]]>(n
 }
 
 /** Removes the extra quotes of the LanceDB remote client. */
-function unquoteMode(text: string): string {
-  return text.replace(/^"(.*)"$/s, '$1')
+function unquoteLowerCase(text: string): string {
+  return text.replace(/^"(.*)"$/s, '$1').toLowerCase()
 }
 
 function describeNames(names: readonly string[]): string {
   return `One of ${names.join(', ')}; case and underscores do not matter.`
+}
+
+export const distanceType = z
+  .string()
+  .toLowerCase()
+  .pipe(z.enum(['l2', 'cosine', 'dot', 'hamming']))
+
+/** A list that is not empty, and has each column once. */
+export function uniqueList<Entry extends z.ZodType>(
+  entry: Entry,
+  columnOf: (entry: z.output<Entry>) => string,
+) {
+  return z
+    .array(entry)
+    .min(1)
+    .refine(
+      (entries) => new Set(entries.map(columnOf)).size === entries.length,
+      'expected each column at most once',
+    )
 }

@@ -3,23 +3,19 @@ import { operations } from 'catalog-gateway/catalog-api'
 import {
   changeSchemas,
   flagWithDefault,
+  maybe,
   modeMember,
   optional,
   pageSchemas,
-  pagingMembers,
-  propertiesSchema,
   requestSchema,
   responseSchema,
   schemas,
 } from './members.ts'
 
 /** Members of ListTables and ListAllTables. */
-const listTables = pageSchemas(
-  { ...pagingMembers, include_declared: flagWithDefault(true) },
-  { tables: z.array(z.string()) },
-)
+const listTables = pageSchemas({ include_declared: flagWithDefault(true) }, { tables: z.array(z.string()) })
 
-const properties = propertiesSchema.optional()
+const { properties } = maybe
 const { CreateNamespace, DropNamespace } = operations
 
 export const namespaceSchemas = {
@@ -27,7 +23,7 @@ export const namespaceSchemas = {
     { mode: modeMember(CreateNamespace.modes), properties: optional.properties },
     { properties },
   ),
-  ListNamespaces: pageSchemas(pagingMembers, { namespaces: z.array(z.string()) }),
+  ListNamespaces: pageSchemas({}, { namespaces: z.array(z.string()) }),
   DescribeNamespace: schemas({}, { properties }),
   NamespaceExists: { request: requestSchema({}) },
   DropNamespace: {
@@ -35,7 +31,7 @@ export const namespaceSchemas = {
       mode: modeMember(DropNamespace.modes),
       behavior: modeMember(DropNamespace.behaviors),
     }),
-    response: responseSchema({ properties, transaction_id: z.array(z.string()).optional() }),
+    response: responseSchema({ properties, transaction_id: maybe.texts }),
   },
   ListTables: listTables,
   ListAllTables: listTables,

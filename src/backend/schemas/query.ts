@@ -1,9 +1,8 @@
 import { z } from 'zod'
 import { countSchema, fullTextQuerySchema } from './full-text-query.ts'
-import { flagMember, int64, optional, requestSchema } from './members.ts'
+import { distanceType, every, flagMember, int64, optional, requestSchema } from './members.ts'
 
 const maxVectors = 1000
-const distanceTypes = ['l2', 'cosine', 'dot', 'hamming'] as const
 
 const name = z.string().min(1)
 
@@ -73,35 +72,24 @@ const order = z.object({
  * client (`vector: []`, `columns: []`, a map or a list of pairs). Parsed `vector` is empty if the query is no vector search.
  */
 export const queryTableRequestSchema = requestSchema({
-  k: countSchema.nullish(),
   vector: vectors.nullish().transform((list) => list ?? []),
   vector_column: name.nullish(),
-  distance_type: z.string().toLowerCase().pipe(z.enum(distanceTypes)).nullish(),
+  distance_type: distanceType.nullish(),
   nprobes: countSchema
     .nullish()
     .describe('legacy, exact; ignored where minimum_nprobes or maximum_nprobes are given'),
-  minimum_nprobes: countSchema.nullish(),
-  maximum_nprobes: countSchema.nullish(),
-  ef: countSchema.nullish(),
-  refine_factor: countSchema.nullish(),
-  lower_bound: z.number().nullish(),
-  upper_bound: z.number().nullish(),
-  bypass_vector_index: z.boolean().nullish(),
-  fast_search: z.boolean().nullish(),
-  prefilter: z.boolean().nullish(),
-  with_row_id: z.boolean().nullish(),
-  filter: z.string().nullish(),
+  ...every(countSchema.nullish(), 'k', 'offset', 'minimum_nprobes', 'maximum_nprobes', 'ef', 'refine_factor'),
+  ...every(z.number().nullish(), 'lower_bound', 'upper_bound'),
+  ...every(z.boolean().nullish(), 'bypass_vector_index', 'fast_search', 'prefilter', 'with_row_id'),
+  ...every(z.string().nullish(), 'filter', 'branch'),
   columns: columns.nullish(),
   full_text_query: fullTextQuerySchema.nullish(),
-  offset: countSchema.nullish(),
   order_by: z.array(order).nullish(),
   version: int64.nullish(),
-  branch: z.string().nullish(),
-  /** Extensions of the remote client that affect the search. */
+  // Extensions of the remote client that affect the search.
   approx_mode: z.string().nullish(),
   search_effort: z.number().min(0).max(1).nullish(),
-  use_lsm: z.boolean().nullish(),
-  use_rte: z.boolean().nullish(),
+  ...every(z.boolean().nullish(), 'use_lsm', 'use_rte'),
 }).meta({ id: 'QueryTableRequest' })
 
 export type TableQuery = Readonly<z.output<typeof queryTableRequestSchema>>

@@ -2,19 +2,22 @@ import { z } from 'zod'
 import { operations } from 'catalog-gateway/catalog-api'
 import { parseDuration } from 'catalog-gateway/lib'
 import {
+  branch,
   changeResponseSchema,
   changeSchemas,
+  every,
   flagMember,
   flagWithDefault,
   int64,
+  maybe,
   modeMember,
+  model,
   optional,
-  propertiesSchema,
   requestSchema,
   schemas,
+  uniqueList,
 } from './members.ts'
 
-const branch = optional.text
 const column = z.string().min(1)
 
 /** Parsed to whole milliseconds, at least 1. */
@@ -28,9 +31,6 @@ const duration = z.string().transform((text, context) => {
   return z.NEVER
 })
 
-/** Clients omit true. */
-const flagDefaultingToTrue = flagWithDefault(true)
-
 /** Conditions that have no effect without their flag. */
 const conditionFlags = [
   ['when_matched_update_all_filt', 'when_matched_update_all'],
@@ -40,15 +40,12 @@ const conditionFlags = [
 const mergeInsertRequest = requestSchema({
   branch,
   on: z.union([z.array(column).min(1), column.transform((one) => [one])], 'expected the names of columns'),
-  when_matched_update_all: flagMember,
-  when_matched_update_all_filt: optional.text,
-  when_not_matched_insert_all: flagDefaultingToTrue,
-  when_not_matched_by_source_delete: flagMember,
-  when_not_matched_by_source_delete_filt: optional.text,
+  ...every(flagMember, 'when_matched_update_all', 'when_not_matched_by_source_delete'),
+  ...every(optional.text, 'when_matched_update_all_filt', 'when_not_matched_by_source_delete_filt'),
+  // Clients omit true.
+  ...every(flagWithDefault(true), 'when_not_matched_insert_all', 'use_index'),
   timeout: optional.of(duration),
-  use_index: flagDefaultingToTrue,
-  use_rte: optional.flag,
-  use_lsm: optional.flag,
+  ...every(optional.flag, 'use_rte', 'use_lsm'),
 }).superRefine((merge, context) => {
   for (const [condition, flag] of conditionFlags) {
     if (merge[condition] === undefined || merge[flag]) continue
@@ -63,17 +60,7 @@ const mergeInsertRequest = requestSchema({
 /** The columns `on` identify matching rows. */
 export type MergeInsert = Readonly<z.output<typeof mergeInsertRequest>>
 
-const predicateMessage = 'expected a SQL predicate; true selects every row'
-
 const update = z.tuple([column, z.string()], 'expected a column and a SQL expression')
-
-const updates = z
-  .array(update)
-  .min(1)
-  .refine(
-    (list) => new Set(list.map(([name]) => name)).size === list.length,
-    'expected each column at most once',
-  )
 
 /**
  * The members of MergeInsertIntoTable are query parameters: its body is an Arrow stream. Without a predicate,
@@ -82,35 +69,32 @@ const updates = z
 export const rowChangeSchemas = {
   MergeInsertIntoTable: {
     request: mergeInsertRequest,
-    response: changeResponseSchema({
-      version: int64.optional(),
-      num_inserted_rows: int64.optional(),
-      num_updated_rows: int64.optional(),
-      num_deleted_rows: int64.optional(),
-    }),
+    response: changeResponseSchema(
+      every(maybe.count, 'version', 'num_inserted_rows', 'num_updated_rows', 'num_deleted_rows'),
+    ),
   },
   /** `rows_updated` is the name in the remote client of LanceDB. */
   UpdateTable: changeSchemas(
     {
       branch,
       predicate: optional.text.transform((text) => text?.trim() || undefined),
-      updates,
+      updates: uniqueList(update, ([name]) => name),
       properties: optional.properties,
     },
     {
-      version: int64,
-      updated_rows: int64,
-      rows_updated: int64.optional(),
-      properties: propertiesSchema.optional(),
+      ...every(int64, 'version', 'updated_rows'),
+      rows_updated: maybe.count,
+      properties: maybe.properties,
     },
   ),
   DeleteFromTable: changeSchemas(
-    { branch, predicate: z.string().trim().min(1, predicateMessage) },
-    { version: int64.optional(), num_deleted_rows: int64.optional() },
+    { branch, predicate: z.string().trim().min(1, 'expected a SQL predicate; true selects every row') },
+    every(maybe.count, 'version', 'num_deleted_rows'),
   ),
 }
 
 const multipartWrite = { branch, upload_id: z.string() }
+const point = { version: optional.count, branch }
 
 /** The members of InsertIntoTable are query parameters: its body is an Arrow stream. */
 export const rowSchemas = {
@@ -123,15 +107,12 @@ export const rowSchemas = {
       ),
       upload_part_id: optional.text.describe('Any text that no other part has.'),
     },
-    { version: int64.optional(), num_inserted_rows: int64.optional() },
+    every(maybe.count, 'version', 'num_inserted_rows'),
   ),
   CreateMultipartWrite: schemas({ branch }, { upload_id: z.string() }),
-  CompleteMultipartWrite: changeSchemas(multipartWrite, { version: int64.optional() }),
+  CompleteMultipartWrite: changeSchemas(multipartWrite, { version: maybe.count }),
   AbortMultipartWrite: schemas(multipartWrite, {}),
-  CountTableRows: {
-    request: requestSchema({ version: optional.count, branch, predicate: optional.text }),
-    response: int64,
-  },
+  CountTableRows: { request: requestSchema({ ...point, predicate: optional.text }), response: int64 },
 }
 
 /**
@@ -139,13 +120,10 @@ export const rowSchemas = {
  * id is the address of the row in the files of the dataset.
  */
 export const blobSchemas = {
-  FetchTableBlobs: {
-    request: requestSchema({ version: optional.count, branch, column, row_ids: z.array(int64) }),
-  },
+  FetchTableBlobs: { request: requestSchema({ ...point, column, row_ids: z.array(int64) }) },
   GetTableBlob: {
     request: requestSchema({
-      version: optional.count,
-      branch,
+      ...point,
       source_uri: optional.text,
       source_commit_micros: optional.count,
       row_is_address: optional.flag,
@@ -154,25 +132,18 @@ export const blobSchemas = {
 }
 
 /** How rows are assigned to the writers of a table: by the hash of a column, by its value, or all to one. */
-const sharding = z
-  .object({
-    mode: z.string().describe('bucket, identity or unsharded'),
-    column: optional.of(column),
-    num_buckets: optional.count,
-  })
-  .meta({ id: 'RteSharding' })
-
-const writerDefaults = z.record(z.string(), z.string())
+const sharding = model('RteSharding', {
+  mode: z.string().describe('bucket, identity or unsharded'),
+  column: optional.of(column),
+  num_buckets: optional.count,
+})
 
 /** Absent indexes are all of the table, present and future; an empty list is none. */
-const writeSpec = z
-  .object({
-    sharding,
-    maintained_indexes: z.array(z.string()).nullish(),
-    writer_config_defaults: writerDefaults.optional(),
-  })
-  .meta({ id: 'RteWriteSpec' })
-  .nullish()
+const writeSpec = model('RteWriteSpec', {
+  sharding,
+  maintained_indexes: z.array(z.string()).nullish(),
+  writer_config_defaults: maybe.properties,
+}).nullish()
 
 /** What each writer holds in memory and in storage. Only clients interpret it. */
 const writerState = z.looseObject({ shard_id: z.string(), status: z.string() }).meta({ id: 'RteWriterState' })
@@ -180,11 +151,7 @@ const writerState = z.looseObject({ shard_id: z.string(), status: z.string() }).
 /** Responses hold null if the realtime engine does not write the table. Their `lsm_` members are those to the aliases. */
 export const realtimeEngineSchemas = {
   EnableTableRte: schemas(
-    {
-      sharding,
-      maintained_indexes: optional.texts,
-      writer_config_defaults: optional.of(writerDefaults),
-    },
+    { sharding, maintained_indexes: optional.texts, writer_config_defaults: optional.properties },
     {},
   ),
   DisableTableRte: schemas({}, {}),
@@ -200,5 +167,5 @@ export const realtimeEngineSchemas = {
       lsm_stats: z.object({ buckets: z.array(writerState) }).nullish(),
     },
   ),
-  GetTableRteSpec: schemas({}, { rte_spec: writeSpec, lsm_write_spec: writeSpec }),
+  GetTableRteSpec: schemas({}, every(writeSpec, 'rte_spec', 'lsm_write_spec')),
 }

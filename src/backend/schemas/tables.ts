@@ -2,12 +2,16 @@ import { z } from 'zod'
 import { operations } from 'catalog-gateway/catalog-api'
 import { jsonArrowSchema } from './json-arrow-schema.ts'
 import {
+  branch,
   changeResponseSchema,
   changeSchemas,
+  every,
   flagMember,
   identifierSchema,
   int64,
+  maybe,
   modeMember,
+  model,
   optional,
   propertiesSchema,
   propertiesTextSchema,
@@ -15,18 +19,10 @@ import {
   schemas,
 } from './members.ts'
 
-const basicStats = z.object({ num_deleted_rows: int64, num_fragments: int64 }).meta({ id: 'TableBasicStats' })
-
-const location = z.string().optional()
-const properties = propertiesSchema.optional()
+const { text: location, properties } = maybe
 /** Storage access, possibly with credentials that expire at `expires_at_millis`. */
-const storageOptions = propertiesSchema.readonly().optional()
-
-const removedTable = changeResponseSchema({
-  id: identifierSchema.readonly().optional(),
-  location,
-  properties,
-})
+const storage_options = propertiesSchema.readonly().optional()
+const removedTable = changeResponseSchema({ id: maybe.id, location, properties })
 
 /** The members of CreateTable are query parameters or headers: its body is an Arrow stream. */
 export const tableSchemas = {
@@ -34,10 +30,9 @@ export const tableSchemas = {
     {
       mode: modeMember(operations.CreateTable.modes),
       location: optional.text,
-      properties: optional.of(propertiesTextSchema),
-      storage_options: optional.of(propertiesTextSchema),
+      ...every(optional.of(propertiesTextSchema), 'properties', 'storage_options'),
     },
-    { location, version: int64.optional(), properties, storage_options: storageOptions },
+    { location, version: maybe.count, properties, storage_options },
   ),
   DeclareTable: {
     request: requestSchema({
@@ -48,40 +43,32 @@ export const tableSchemas = {
     response: changeResponseSchema({
       location,
       properties,
-      managed_versioning: z.boolean().optional(),
-      storage_options: storageOptions,
+      managed_versioning: maybe.flag,
+      storage_options,
     }).meta({ id: 'DeclareTableResponse' }),
   },
   DescribeTable: schemas(
     {
       version: optional.count,
       tag: optional.text,
-      branch: optional.text,
-      with_table_uri: flagMember,
-      load_detailed_metadata: flagMember,
-      check_declared: flagMember,
+      branch,
+      ...every(flagMember, 'with_table_uri', 'load_detailed_metadata', 'check_declared'),
       vend_credentials: optional.flag,
     },
     {
-      table: z.string().optional(),
-      namespace: identifierSchema.readonly().optional(),
-      location,
-      table_uri: z.string().optional(),
-      version: int64.optional(),
+      ...every(maybe.text, 'table', 'location', 'table_uri'),
+      namespace: maybe.id,
+      version: maybe.count,
       schema: jsonArrowSchema.optional(),
-      stats: basicStats.optional(),
+      stats: model('TableBasicStats', every(int64, 'num_deleted_rows', 'num_fragments')).optional(),
       metadata: propertiesSchema.readonly().optional(),
       properties,
-      managed_versioning: z.boolean().optional(),
-      storage_options: storageOptions,
-      is_only_declared: z.boolean().optional(),
+      ...every(maybe.flag, 'managed_versioning', 'is_only_declared'),
+      storage_options,
     },
   ),
   TableExists: { request: requestSchema({ version: optional.count }) },
-  DropTable: {
-    request: requestSchema({}),
-    response: removedTable.extend({ job_id: z.string().optional() }),
-  },
+  DropTable: { request: requestSchema({}), response: removedTable.extend({ job_id: maybe.text }) },
   RegisterTable: changeSchemas(
     {
       location: z.string(),
@@ -108,32 +95,27 @@ export const tableSchemas = {
   RenameTable: changeSchemas(
     {
       new_table_name: z.string(),
-      new_namespace_id: optional.of(identifierSchema),
-      new_namespace: optional.of(identifierSchema),
+      ...every(optional.of(identifierSchema), 'new_namespace_id', 'new_namespace'),
     },
     {},
   ),
 }
 
-const lengths = z
-  .object({ min: int64, max: int64, mean: int64, p25: int64, p50: int64, p75: int64, p99: int64 })
-  .meta({ id: 'FragmentSummary' })
+const lengths = model('FragmentSummary', every(int64, 'min', 'max', 'mean', 'p25', 'p50', 'p75', 'p99'))
 
-const fragmentStats = z
-  .object({ num_fragments: int64, num_small_fragments: int64, lengths })
-  .meta({ id: 'FragmentStats' })
+const fragmentStats = model('FragmentStats', {
+  ...every(int64, 'num_fragments', 'num_small_fragments'),
+  lengths,
+})
 
 /** `metadata` is the whole body of UpdateTableSchemaMetadata; null removes a key. Its response is the bare map. */
 export const tableMetadataSchemas = {
   GetTableStats: schemas(
-    { branch: optional.text },
-    { total_bytes: int64, num_rows: int64, num_indices: int64, fragment_stats: fragmentStats },
+    { branch },
+    { ...every(int64, 'total_bytes', 'num_rows', 'num_indices'), fragment_stats: fragmentStats },
   ),
   UpdateTableSchemaMetadata: {
-    request: requestSchema({
-      branch: optional.text,
-      metadata: z.record(z.string(), z.string().nullable()),
-    }),
+    request: requestSchema({ branch, metadata: z.record(z.string(), z.string().nullable()) }),
     response: propertiesSchema,
   },
   PrewarmTableData: schemas(

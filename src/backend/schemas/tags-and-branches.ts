@@ -1,12 +1,15 @@
 import { z } from 'zod'
 import {
+  branch,
   changeSchemas,
+  every,
   flagMember,
   int64,
+  maybe,
+  model,
   optional,
   pageSchemas,
   pagingMembers,
-  propertiesSchema,
   requestSchema,
   responseSchema,
   schemas,
@@ -45,89 +48,66 @@ const branchName = z
   .refine((text) => text !== 'main', 'the main branch always exists')
   .refine(isShort, `expected at most ${maxNameBytes} bytes of UTF-8`)
 
-const tagContents = z
-  .object({ version: int64, manifestSize: int64, branch: z.string().optional() })
-  .meta({ id: 'TagContents' })
+const tagContents = model('TagContents', {
+  ...every(int64, 'version', 'manifestSize'),
+  branch: maybe.text,
+})
 
-const branchContents = z
-  .object({
-    /** Default: main. */
-    parentBranch: z.string().optional(),
-    parentVersion: int64,
-    /** Seconds since 1970. */
-    createAt: int64,
-    manifestSize: int64,
-    metadata: propertiesSchema.optional(),
-  })
-  .meta({ id: 'BranchContents' })
+/** Without a parent: main. `createAt` is in seconds since 1970. */
+const branchContents = model('BranchContents', {
+  parentBranch: maybe.text,
+  ...every(int64, 'parentVersion', 'createAt', 'manifestSize'),
+  metadata: maybe.properties,
+})
 
-const columnSummary = z
-  .object({ name: z.string(), dataType: z.string(), nullable: z.boolean() })
-  .meta({ id: 'ColumnSummary' })
+const columnSummary = model('ColumnSummary', {
+  ...every(z.string(), 'name', 'dataType'),
+  nullable: z.boolean(),
+})
 
-const indexSummary = z
-  .object({
-    indexName: z.string(),
-    columns: z.array(z.string()),
-    indexType: z.string().optional(),
-    status: z.string(),
-  })
-  .meta({ id: 'IndexSummary' })
+const columnChange = model('ColumnChange', { name: z.string(), ...every(columnSummary, 'main', 'branch') })
 
-const rowCountSummary = z
-  .object({
-    unchanged: int64,
-    newOnBase: int64,
-    newOnBranch: int64,
-    staleRecompute: int64,
-    inputsChanged: int64,
-    deltaAvailable: z.boolean(),
-  })
-  .meta({ id: 'RowCountSummary' })
+const indexSummary = model('IndexSummary', {
+  ...every(z.string(), 'indexName', 'status'),
+  columns: z.array(z.string()),
+  indexType: maybe.text,
+})
+
+const rowCountSummary = model('RowCountSummary', {
+  ...every(int64, 'unchanged', 'newOnBase', 'newOnBranch', 'staleRecompute', 'inputsChanged'),
+  deltaAvailable: z.boolean(),
+})
 
 /** Codes that clients know are among others `baseMoved`, `rowsChanged`, `columnChanged` and `parentNotMain`. */
-const cherryPickError = z.object({ code: z.string(), message: z.string() }).meta({ id: 'CherryPickError' })
+const cherryPickError = model('CherryPickError', every(z.string(), 'code', 'message'))
 
 /** `errors` say why the branch could not be applied to main. */
-const branchDiff = z
-  .object({
-    fromBranch: z.string(),
-    parentVersion: int64,
-    mainVersion: int64,
-    branchVersion: int64,
-    baseMoved: z.boolean(),
-    rowCountMain: int64,
-    rowCountBranch: int64,
-    rowSummary: rowCountSummary,
-    addedColumns: z.array(columnSummary),
-    removedColumns: z.array(columnSummary),
-    changedColumns: z.array(
-      z.object({ name: z.string(), main: columnSummary, branch: columnSummary }).meta({ id: 'ColumnChange' }),
-    ),
-    addedIndexes: z.array(indexSummary),
-    removedIndexes: z.array(indexSummary),
-    errors: z.array(cherryPickError),
-  })
-  .meta({ id: 'BranchDiff' })
+const branchDiff = model('BranchDiff', {
+  fromBranch: z.string(),
+  ...every(int64, 'parentVersion', 'mainVersion', 'branchVersion', 'rowCountMain', 'rowCountBranch'),
+  baseMoved: z.boolean(),
+  rowSummary: rowCountSummary,
+  ...every(z.array(columnSummary), 'addedColumns', 'removedColumns'),
+  changedColumns: z.array(columnChange),
+  ...every(z.array(indexSummary), 'addedIndexes', 'removedIndexes'),
+  errors: z.array(cherryPickError),
+})
 
 const sourceBranch = z.string().min(1)
-
-const taggedVersion = { tag: tagName, version: int64.min(1), branch: optional.text }
+const tags = z.record(z.string(), tagContents)
+const taggedVersion = { tag: tagName, version: int64.min(1), branch }
 
 export const referenceSchemas = {
   ListTableTags: {
     request: requestSchema(pagingMembers),
-    response: z.union([
-      responseSchema({ tags: z.record(z.string(), tagContents), page_token: z.string().optional() }),
-      // To the remote client of LanceDB.
-      z.record(z.string(), tagContents),
-    ]),
+    // The second to the remote client of LanceDB.
+    response: z.union([responseSchema({ tags, page_token: maybe.text }), tags]),
   },
-  GetTableTagVersion: schemas({ tag: z.string() }, { version: int64, branch: z.string().optional() }),
+  GetTableTagVersion: schemas({ tag: z.string() }, { version: int64, branch: maybe.text }),
   CreateTableTag: changeSchemas(taggedVersion, {}),
   UpdateTableTag: changeSchemas({ ...taggedVersion, tag: z.string() }, {}),
   DeleteTableTag: changeSchemas({ tag: z.string() }, {}),
-  ListTableBranches: pageSchemas(pagingMembers, { branches: z.record(z.string(), branchContents) }),
+  ListTableBranches: pageSchemas({}, { branches: z.record(z.string(), branchContents) }),
   CreateTableBranch: changeSchemas(
     { name: branchName, from_branch: optional.text, from_version: optional.count },
     {},
@@ -141,8 +121,8 @@ export const referenceSchemas = {
     {
       status: z.string(),
       diff: branchDiff.optional(),
-      preview: z.object({ promotedColumns: z.array(z.string()).optional() }).optional(),
-      mainVersionAfter: int64.optional(),
+      preview: z.object({ promotedColumns: maybe.texts }).optional(),
+      mainVersionAfter: maybe.count,
     },
   ),
 }

@@ -1,49 +1,47 @@
 import { z } from 'zod'
 import {
+  branch,
   caseInsensitiveEnum,
   changeResponseSchema,
   changeSchemas,
+  every,
   flagMember,
   identifierSchema,
   int64,
+  maybe,
   modeMember,
+  model,
   optional,
   pageSchemas,
-  pagingMembers,
-  propertiesSchema,
   requestSchema,
   schemas,
 } from './members.ts'
 import { tableSchemas } from './tables.ts'
 
-/** A table version. Its manifest is an object-store key without a leading slash. */
-const tableVersion = z
-  .object({
-    version: int64,
-    manifest_path: z.string(),
-    manifest_size: int64.optional(),
-    e_tag: z.string().optional(),
-    timestamp_millis: int64.optional(),
-    /** The same time as RFC 3339 text, as before interface 0.5: released remote clients require it. */
-    timestamp: z.string().optional(),
-    metadata: propertiesSchema.optional(),
-  })
-  .meta({ id: 'TableVersion' })
+/**
+ * A table version. Its manifest is an object-store key without a leading slash. `timestamp` is the same time as RFC 3339
+ * text, as before interface 0.5: released remote clients require it.
+ */
+const tableVersion = model('TableVersion', {
+  version: int64,
+  manifest_path: z.string(),
+  ...every(maybe.count, 'manifest_size', 'timestamp_millis'),
+  ...every(maybe.text, 'e_tag', 'timestamp'),
+  metadata: maybe.properties,
+})
 
-const versionRange = z
-  .object({ start_version: int64, end_version: z.int('expected a version, or -1 for the end').min(-1) })
-  .meta({ id: 'VersionRange' })
+const versionRange = model('VersionRange', {
+  start_version: int64,
+  end_version: z.int('expected a version, or -1 for the end').min(-1),
+})
 
 /** In CreateTableVersion, `manifest_path` is the staging manifest; its name determines the scheme if none is sent. */
 const ofTable = {
-  ListTableVersions: pageSchemas(
-    { branch: optional.text, ...pagingMembers, descending: flagMember },
-    { versions: z.array(tableVersion) },
-  ),
+  ListTableVersions: pageSchemas({ branch, descending: flagMember }, { versions: z.array(tableVersion) }),
   CreateTableVersion: {
     request: requestSchema({
       version: int64,
-      branch: optional.text,
+      branch,
       manifest_path: z.string(),
       manifest_size: optional.count,
       e_tag: optional.text,
@@ -54,14 +52,11 @@ const ofTable = {
       id: 'CreateTableVersionResponse',
     }),
   },
-  DescribeTableVersion: schemas(
-    { version: optional.count, branch: optional.text },
-    { version: tableVersion },
-  ),
-  RestoreTable: changeSchemas({ version: int64, branch: optional.text }, {}),
+  DescribeTableVersion: schemas({ version: optional.count, branch }, { version: tableVersion }),
+  RestoreTable: changeSchemas({ version: int64, branch }, {}),
   BatchDeleteTableVersions: {
-    request: requestSchema({ branch: optional.text, ranges: z.array(versionRange) }),
-    response: changeResponseSchema({ deleted_count: int64.optional() }).meta({
+    request: requestSchema({ branch, ranges: z.array(versionRange) }),
+    response: changeResponseSchema({ deleted_count: maybe.count }).meta({
       id: 'BatchDeleteTableVersionsResponse',
     }),
   },
@@ -115,18 +110,20 @@ const status = caseInsensitiveEnum(['Queued', 'Running', 'Succeeded', 'Failed', 
 const key = z.string().min(1)
 
 const action = oneOf({
-  setStatusAction: optional.of(z.object({ status }).meta({ id: 'AlterTransactionSetStatus' })),
+  setStatusAction: optional.of(model('AlterTransactionSetStatus', { status })),
   setPropertyAction: optional.of(
-    z
-      .object({ key, value: z.string(), mode: modeMember(['Overwrite', 'Fail', 'Skip']) })
-      .meta({ id: 'AlterTransactionSetProperty' }),
+    model('AlterTransactionSetProperty', {
+      key,
+      value: z.string(),
+      mode: modeMember(['Overwrite', 'Fail', 'Skip']),
+    }),
   ),
   unsetPropertyAction: optional.of(
-    z.object({ key, mode: modeMember(['Skip', 'Fail']) }).meta({ id: 'AlterTransactionUnsetProperty' }),
+    model('AlterTransactionUnsetProperty', { key, mode: modeMember(['Skip', 'Fail']) }),
   ),
 }).meta({ id: 'AlterTransactionAction' })
 
-const transaction = { status, properties: propertiesSchema.optional() }
+const transaction = { status, properties: maybe.properties }
 
 /** Versions of tables, alone and in batches, and transactions. */
 export const versionSchemas = {

@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { getMembers } from 'catalog-gateway/lib'
 import {
-  identifierSchema,
-  int64,
+  every,
+  maybe,
+  model,
   optional,
   pageSchemas,
-  pagingMembers,
   requestSchema,
   responseSchema,
   schemas,
@@ -15,25 +15,17 @@ import { jsonArrowSchema } from './json-arrow-schema.ts'
 const query = z.string().min(1)
 
 /** A function that computes the rows of a materialized view. */
-const viewFunction = z
-  .object({
-    kind: z.enum(['udtf', 'chunker']),
-    udtf: z.string().describe('A JSON envelope in base64.'),
-    udtf_sha: z.string(),
-    udtf_name: z.string(),
-    udtf_version: z.string(),
-    input_columns: optional.texts,
-    partition_by: optional.text,
-    partition_by_indexed_column: optional.text,
-    num_cpus: optional.of(z.number()),
-    num_gpus: optional.of(z.number()),
-    memory: optional.count,
-    error_handling: optional.of(z.record(z.string(), z.unknown())),
-    batch: optional.flag,
-    manifest: optional.text,
-    manifest_checksum: optional.text,
-  })
-  .meta({ id: 'MaterializedViewUdtfEntry' })
+const viewFunction = model('MaterializedViewUdtfEntry', {
+  kind: z.enum(['udtf', 'chunker']),
+  udtf: z.string().describe('A JSON envelope in base64.'),
+  ...every(z.string(), 'udtf_sha', 'udtf_name', 'udtf_version'),
+  input_columns: optional.texts,
+  ...every(optional.text, 'partition_by', 'partition_by_indexed_column', 'manifest', 'manifest_checksum'),
+  ...every(optional.number, 'num_cpus', 'num_gpus'),
+  memory: optional.count,
+  error_handling: optional.of(z.record(z.string(), z.unknown())),
+  batch: optional.flag,
+})
 
 /** Without data, the view is only declared. */
 const withNoData = optional.flag.transform((value) => value ?? true)
@@ -60,63 +52,49 @@ const newMaterializedView = z.preprocess(
   z.union([declaredForm, queryForm], 'expected kind, source_query and output_schema, or query'),
 )
 
-const projection = z
-  .object({ output_column: z.string(), expression: z.string() })
-  .meta({ id: 'MaterializedViewProjection' })
+const projection = model('MaterializedViewProjection', every(z.string(), 'output_column', 'expression'))
 
 const view = {
-  name: z.string(),
-  namespace: identifierSchema.readonly().optional(),
-  query: z.string(),
-  default_database: z.string(),
-  default_namespace: identifierSchema.readonly().optional(),
+  ...every(z.string(), 'name', 'query', 'default_database'),
+  ...every(maybe.id, 'namespace', 'default_namespace'),
   schema: jsonArrowSchema,
 }
 
 /** Names directly in a namespace. */
-const names = pageSchemas(pagingMembers, { views: z.array(z.string()) })
+const names = pageSchemas({}, { views: z.array(z.string()) })
 
 /** If a job continues a drop, or fills a new view, the response contains its id. */
-const jobId = z.string().optional()
+const job_id = maybe.text
 
 export const viewSchemas = {
   CreateMaterializedView: {
     request: newMaterializedView,
-    response: responseSchema({ version: int64.optional(), job_id: jobId }),
+    response: responseSchema({ version: maybe.count, job_id }),
   },
   RefreshMaterializedView: schemas(
     {
-      src_version: optional.count,
-      max_rows_per_fragment: optional.count,
-      concurrency: optional.count,
-      intra_applier_concurrency: optional.count,
-      source_task_size: optional.count,
-      output_limit: optional.count,
-      cluster: optional.text,
-      manifest: optional.text,
+      ...every(optional.count, 'src_version', 'source_version', 'max_rows_per_fragment', 'output_limit'),
+      ...every(optional.count, 'concurrency', 'intra_applier_concurrency', 'source_task_size'),
+      ...every(optional.text, 'cluster', 'manifest', 'expected_incarnation'),
       full: optional.flag,
-      source_version: optional.count,
-      expected_incarnation: optional.text,
     },
-    { job_id: z.string(), version: int64.optional() },
+    { job_id: z.string(), version: maybe.count },
   ),
   /** Without `query`, the definition consists of the other members. */
   DescribeMaterializedView: schemas(
     {},
     {
-      query: z.string().optional(),
       source_table: z.string(),
-      source_namespace: identifierSchema.readonly().optional(),
+      source_namespace: maybe.id,
       projections: z.array(projection).optional(),
-      filter: z.string().optional(),
-      limit: int64.optional(),
-      incarnation: z.string().optional(),
+      ...every(maybe.text, 'query', 'filter', 'incarnation'),
+      limit: maybe.count,
     },
   ),
-  DropMaterializedView: schemas({}, { job_id: jobId }),
+  DropMaterializedView: schemas({}, { job_id }),
   ListMaterializedViews: names,
   CreateView: schemas({ query }, view),
   DescribeView: schemas({}, view),
-  DropView: schemas({}, { job_id: jobId }),
+  DropView: schemas({}, { job_id }),
   ListViews: names,
 }
