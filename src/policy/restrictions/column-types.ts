@@ -40,7 +40,6 @@ export const filterFunctions: Readonly<Record<string, FilterFunction>> = {
   lower: { of: 'text', type: 'text' },
   upper: { of: 'text', type: 'text' },
   length: { of: 'text', type: 'number' },
-  char_length: { of: 'text', type: 'number' },
   starts_with: { of: 'text', hasLiteral: true, type: 'boolean' },
   ends_with: { of: 'text', hasLiteral: true, type: 'boolean' },
   contains: { of: 'text', hasLiteral: true, type: 'boolean' },

@@ -41,35 +41,32 @@ export function readTokens(filter: string): readonly FilterToken[] {
   let touchesWord = false
   for (let offset = 0; offset < filter.length; offset = tokenGrammar.lastIndex) {
     tokenGrammar.lastIndex = offset
-    const match = tokenGrammar.exec(filter)
-    if (match === null) {
+    const groups = tokenGrammar.exec(filter)?.groups
+    if (groups === undefined) {
       const character = String.fromCodePoint(filter.codePointAt(offset) ?? 0)
       const hint = character === '"' ? `; a text has single quotes, such as 'EU'` : ''
       throw new FilterError(`${JSON.stringify(character)} is not supported here${hint}`, offset)
     }
-    const token = createToken(match.groups ?? {}, offset)
+    const { space, sign } = groups
     // `x'41'` and `'a'b` are one word to some parsers.
-    const isWord = token !== undefined && match.groups?.['sign'] === undefined
+    const isWord = space === undefined && sign === undefined
     if (isWord && touchesWord) throw new FilterError('expected a space before this word', offset)
     touchesWord = isWord
-    if (token !== undefined) tokens.push(token)
+    if (space === undefined) tokens.push({ ...readToken(groups), offset })
   }
   return tokens
 }
 
-/** Returns undefined for white space. */
-function createToken(
-  { text, quoted, word, variable, number, sign }: Readonly<Record<string, string | undefined>>,
-  offset: number,
-): FilterToken | undefined {
-  if (text !== undefined) return { kind: 'text', text: text.replaceAll("''", "'"), offset }
-  if (quoted !== undefined) return { kind: 'name', text: quoted, offset }
-  if (variable !== undefined) return { kind: 'variable', text: variable, offset }
-  if (number !== undefined) return { kind: 'number', text: number, offset }
-  const folded = sign === undefined ? word?.toLowerCase() : (otherSigns[sign] ?? sign)
-  if (folded === undefined) return undefined
-  if (word !== undefined && !keywords.has(folded)) return { kind: 'name', text: word, offset }
-  return { kind: folded, text: folded, offset }
+function readToken(groups: Readonly<Record<string, string | undefined>>): Omit<FilterToken, 'offset'> {
+  const { text, quoted, word = '', variable, number, sign } = groups
+  if (text !== undefined) return { kind: 'text', text: text.replaceAll("''", "'") }
+  if (quoted !== undefined) return { kind: 'name', text: quoted }
+  if (variable !== undefined) return { kind: 'variable', text: variable }
+  if (number !== undefined) return { kind: 'number', text: number }
+  const folded = sign === undefined ? word.toLowerCase() : (otherSigns[sign] ?? sign)
+  return sign !== undefined || keywords.has(folded)
+    ? { kind: folded, text: folded }
+    : { kind: 'name', text: word }
 }
 
 const otherSigns: Readonly<Record<string, string>> = { '==': '=', '!=': '<>' }

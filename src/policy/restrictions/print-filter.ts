@@ -56,15 +56,7 @@ const maxLevels = 16
 /** The parsers of engines may need exponential time for calls within each other. */
 const levelsOfCall = 2
 
-/** Comparisons, with the one of the same meaning if a literal is on the left. */
-const mirrored: Readonly<Record<string, string>> = {
-  '=': '=',
-  '<>': '<>',
-  '<': '>',
-  '<=': '>=',
-  '>': '<',
-  '>=': '<=',
-}
+const comparisons: ReadonlySet<string> = new Set(['=', '<>', '<', '<=', '>', '>='])
 
 const times = [
   { type: 'date', grammar: /^\d{4}-\d\d-\d\d$/, example: '2026-01-31' },
@@ -143,19 +135,19 @@ class FilterPrinter {
       return parsed
     }
     if (this.#following?.kind === 'name') return this.#parseTest(this.#parseValue())
-    const literal = this.#parseLiteral()
-    const operator = mirrored[this.#takeOperator() ?? '']
-    if (operator === undefined) return this.#assertBoolean(literal)
-    const value = this.#parseValue()
-    this.#assertComparable(value, literal)
-    return printTest(value, `${operator} ${literal.printed}`)
+    const truth = this.#take('true') ?? this.#take('false')
+    if (truth === undefined) throw this.#unexpected('a column')
+    return createLiteral(truth.text, 'boolean')
   }
 
   #parseTest(value: Printed): Printed {
-    const operator = this.#takeOperator()
-    if (operator !== undefined) return printTest(value, `${operator} ${this.#parseOperand(value)}`)
-    if (this.#take('is'))
-      return printTest(value, `IS ${this.#take('not') ? 'NOT ' : ''}${this.#parseTruth(value)}`)
+    const operator = comparisons.has(this.#following?.kind ?? '') ? this.#tokens[this.#next++] : undefined
+    if (operator !== undefined) return printTest(value, `${operator.kind} ${this.#parseOperand(value)}`)
+    if (this.#take('is')) {
+      const not = this.#take('not') ? 'NOT ' : ''
+      this.#expect('null')
+      return printTest(value, `IS ${not}NULL`)
+    }
     const isNegated = this.#take('not') !== undefined
     const not = isNegated ? 'NOT ' : ''
     if (this.#take('in')) {
@@ -176,19 +168,8 @@ class FilterPrinter {
       return printTest(value, `${not}${like.text.toUpperCase()} ${this.#parseText().printed}`)
     }
     if (isNegated) throw this.#unexpected('IN, BETWEEN or LIKE')
-    return this.#assertBoolean(value)
-  }
-
-  #assertBoolean(parsed: Printed): Printed {
-    if (parsed.type !== 'boolean') throw this.#unexpected('a comparison')
-    return parsed
-  }
-
-  /** Parses what follows IS. */
-  #parseTruth({ type }: Printed): string {
-    for (const what of type === 'boolean' ? ['null', 'true', 'false'] : ['null'])
-      if (this.#take(what)) return what.toUpperCase()
-    throw this.#unexpected('NULL')
+    if (value.type !== 'boolean') throw this.#unexpected('a comparison')
+    return value
   }
 
   /** Parses what follows IN: a list of literals and of facts of the caller, or one fact alone. */
@@ -324,11 +305,6 @@ class FilterPrinter {
     if (token?.kind !== kind) return undefined
     this.#next += 1
     return token
-  }
-
-  #takeOperator(): string | undefined {
-    const kind = this.#following?.kind ?? ''
-    return Object.hasOwn(mirrored, kind) ? this.#take(kind)?.kind : undefined
   }
 
   #expect(kind: string): FilterToken {

@@ -30,7 +30,7 @@ export function printRestricted(filter: string): string | FilterError {
 const words: ReadonlySet<string> = new Set(
   (
     'AND OR NOT IN BETWEEN LIKE ILIKE IS NULL TRUE FALSE true false date timestamp ' +
-    'lower upper length char_length starts_with ends_with contains array_has'
+    'lower upper length starts_with ends_with contains array_has'
   ).split(' '),
 )
 
