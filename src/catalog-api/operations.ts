@@ -594,7 +594,7 @@ export const operations = {
     body: 'map',
     query: { branch: 'string' },
     columnMetadata: 'stored',
-    facts: branchAnywhere,
+    facts: branchInQuery,
     describes: ['metadata'],
     versions: 'next',
     errors: ['ConcurrentModification'],

@@ -30,7 +30,7 @@ const written: { readonly [Name in OperationName]?: DocumentedFacts } = {
     newName: ['body.new_table_name'],
     newNamespace: ['body.new_namespace_id', 'body.new_namespace'],
   },
-  UpdateTableSchemaMetadata: branchInEither,
+  UpdateTableSchemaMetadata: { branch: ['query.branch'] },
   ListTableVersions: branchInEither,
   CreateTableVersion: { ...branch, manifestPath: ['body.manifest_path'], metadata: ['body.metadata'] },
   DescribeTableVersion: branch,

@@ -23,7 +23,6 @@ it.each([
   ['a member of one form of a value', { QueryTable: ['vector.comment'] }],
   ['a member of the entries of a batch', { BatchCommitTables: ['operations.declare_table.comment'] }],
   ['one name in two operations', { DropTable: ['comment'], DropNamespace: ['comment'] }],
-  ['a member beside a wrapped map', { UpdateTableSchemaMetadata: ['comment'] }],
 ])('the settings accept %s', (_what, allowedMembers) => {
   expect(upstreamSchema.parse({ url, allowedMembers }).allowedMembers).toEqual(allowedMembers)
 })

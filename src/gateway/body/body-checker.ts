@@ -1,4 +1,3 @@
-import { isEmptyValue } from '../facts/fact-values.ts'
 import {
   cacheByOperation,
   factForQueryMember,
@@ -8,7 +7,7 @@ import {
   quoteForMessage,
   refusal,
 } from '../../catalog-api/index.ts'
-import { isObject, isOpen, type JsonForm } from '../../lib/index.ts'
+import { isOpen } from '../../lib/index.ts'
 import type { NamedWork } from '../sealed-tokens.ts'
 import type { JsonObject } from '../facts/stated-facts.ts'
 import { listDetailMembers, isFilterMember } from '../facts/change-details.ts'
@@ -103,7 +102,7 @@ export function createBodyChecker(
     },
   }
 
-  const visitor = operation.body === 'map' ? createMapVisitor(request, form, allowed, members) : memberVisitor
+  const visitor = operation.body === 'map' ? mapVisitor : memberVisitor
   return {
     /** Rejects JSON that parsers read differently, and each member that contradicts the route. */
     json: new JsonTransformer(text, visitor, 'object', limits.maxJsonValues),
@@ -142,91 +141,18 @@ function recordsNumbers({ recorded, entries }: Operation, name: string): boolean
   return recorded.includes(name) || entries?.member === name
 }
 
-const envelopeMembers: ReadonlySet<string> = new Set(['id', 'identity', 'context'])
-
-function checkEntries(entries: unknown): void {
-  checkMetadata(readTexts(entries), [], false)
-}
-
-/**
- * Visits a map whose members are data of the caller: strings, or null to remove a key. Some catalogs also accept the
- * map wrapped in the member `metadata` of an ordinary request; `metadata` is then an object, which is not a valid map
- * value. Members beside a wrapped map are those of any other body, and are added to `members`. Nothing is
- * removed: without its siblings, a wrapped map could be read as a bare one.
- */
-function createMapVisitor(
-  request: Matched,
-  form: JsonForm,
-  allowed: Set<string>,
-  members: Record<string, unknown>,
-): JsonVisitor {
-  const { operation } = request.route
-  let isWrapped = false
-  /** Members that a wrapped map may have beside it. */
-  const beside: [name: string, value: unknown][] = []
-  /** The first key that only a bare map may have. */
-  let firstKey: OpenMember | undefined
-
-  function checkBeside(name: string, value: unknown): void {
-    const isText = typeof value === 'string' && envelopeMembers.has(name)
-    if (isText || (name === 'identity' && value !== null) || (name === 'context' && !isEmptyValue(value))) {
-      throw refusal(
-        'invalid_body',
-        `${quoteForMessage(name)} is not accepted beside "metadata" in the body; send it as headers`,
-      )
-    }
-    // The id would be relative to a database, in a body that is forwarded as it is.
-    if (checkMember(request, name, value) !== undefined) {
-      throw refusal(
-        'invalid_body',
-        `${quoteForMessage(name)} is not accepted beside "metadata" in a database; omit it`,
-      )
-    }
-    members[name] = value
-  }
-
-  return {
-    form,
-    visitMember(member) {
-      const { name, depth } = member
-      if (depth > 1 || isWrapped || form.members.has(name)) {
-        checkName(operation, member, allowed)
-        return depth > 1 ? 'members' : 'both'
-      }
-      firstKey ??= member
-      return isReservedMetadata(name) ? 'value' : 'nothing'
-    },
-    visitKind(kind, member) {
-      const { name, depth } = member
-      if (depth === 1 && name === 'metadata' && kind === 'object') {
-        isWrapped = true
-        if (firstKey !== undefined) checkName(operation, firstKey, allowed)
-        for (const [other, value] of beside.splice(0)) checkBeside(other, value)
-      }
-      if (depth > 1 || isWrapped || (kind !== 'string' && form.members.has(name))) assertKind(kind, member)
-      else if (kind !== 'string') {
-        throw refusal(
-          'invalid_body',
-          `${quoteForMessage(name)} in the body is not a string; expected a map of strings`,
-        )
-      }
-    },
-    visitValue(text, { name, depth }) {
-      if (depth > 1) return undefined
-      const value: unknown = JSON.parse(text)
-      // Values of a map are strings or null; any other value indicates the envelope of a request.
-      const isEntry = typeof value === 'string' || value === null
-      if (name === 'metadata' && isObject(value)) {
-        checkEntries(value)
-        members[name] = {}
-      } else if (!form.members.has(name)) {
-        checkEntries({ [name]: value })
-      } else if (isWrapped || !isEntry) {
-        checkBeside(name, value)
-      } else {
-        beside.push([name, value])
-      }
-      return undefined
-    },
-  }
+/** Visits a map whose members are data of the caller: strings, or null to remove a key. */
+const mapVisitor: JsonVisitor = {
+  visitMember: ({ name }) => (isReservedMetadata(name) ? 'value' : 'nothing'),
+  visitKind(kind, { name }) {
+    if (kind === 'string') return
+    throw refusal(
+      'invalid_body',
+      `${quoteForMessage(name)} in the body is not a string; expected a map of strings`,
+    )
+  },
+  visitValue(text, { name }) {
+    checkMetadata(readTexts({ [name]: JSON.parse(text) as unknown }), [], false)
+    return undefined
+  },
 }

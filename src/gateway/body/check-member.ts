@@ -38,8 +38,7 @@ export function checkMember(request: Matched, name: string, value: unknown): str
   if (fact !== undefined) parseFactMember(operation, fact, value, `the member "${name}" of the body`)
   if (name === 'context') assertBodyContext(value)
   // A route without an object has the empty id, and so must the body: only its entries name objects.
-  const hasSameId =
-    operation.routeMembers.includes('id') || operation.object === 'none' || operation.body === 'map'
+  const hasSameId = operation.routeMembers.includes('id') || operation.object === 'none'
   if (name === 'id' && hasSameId) return checkObjectId(request, 'id', value)
   const absolute = restateRelativeId(request, name, value)
   if (absolute !== undefined) return absolute
@@ -91,7 +90,6 @@ function checkObjectId(request: Matched, what: string, value: unknown): string |
 function isRouteText(request: Matched, value: unknown): boolean {
   const id = toRelativeId(request)
   return (
-    request.route.operation.body !== 'map' &&
     id.length > 1 &&
     isListOfStrings(value) &&
     value.length === 1 &&

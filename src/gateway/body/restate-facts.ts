@@ -62,8 +62,6 @@ function listRespelledWords({ operation, parameters }: RouteMatch): readonly (re
  */
 export function restateBody(operation: Operation, stated: StatedFacts, checker: BodyChecker): void {
   const { members, json } = checker
-  // The members of a bare map are data; `metadata` exists only if the map is wrapped.
-  if (operation.body === 'map' && !Object.hasOwn(members, 'metadata')) return
   for (const [value, source] of sourcesToRestate(operation, stated)) {
     if (source.in === 'body') add(members, json.root, source, value)
     if (source.in === 'body.query') add(getMember(members, 'query'), checker.getQueryObject(), source, value)

@@ -14,7 +14,6 @@ const attacked = attackedGateway(setup)
 const as = 'dev'
 const table = '/v1/table/sandbox$orders'
 const columns = `${table}/add_columns`
-const metadata = { owner: 'ann' }
 
 async function expectRefused(
   reason: string,
@@ -46,8 +45,6 @@ it.each<[label: string, target: string, body: object, path: string]>([
     { entries: [{ ...entry, overwrite: true }] },
     'entries.overwrite',
   ],
-  ['before a wrapped map', `${table}/schema_metadata/update`, { unheard_of: 'x', metadata }, 'unheard_of'],
-  ['behind a wrapped map', `${table}/schema_metadata/update`, { metadata, unheard_of: 'x' }, 'unheard_of'],
 ])('an unknown member %s is refused', async (_label, target, body, path) => {
   await expectRefused('unknown_member', target, body, `has no member ${JSON.stringify(path)} in its body`)
 })

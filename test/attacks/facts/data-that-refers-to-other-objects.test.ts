@@ -135,7 +135,6 @@ it.each([
     ['add_columns', { new_columns: [{ name: 'b', virtual_column: { outputs: [{ metadata }] } }] }],
     ['add_columns', functionBody({ output: { ...jsonBlob, metadata } })],
     ['schema_metadata/update', metadata],
-    ['schema_metadata/update', { metadata }],
   ]
   for (const [path, body] of bodies) {
     const request = { as: 'curator', target: `/v1/table/lake$orders/${path}`, body, lines: json }

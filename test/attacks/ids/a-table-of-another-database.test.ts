@@ -139,18 +139,6 @@ describe('an id in the body', () => {
     expect(upstream.requests).toEqual([])
   })
 
-  it.each([
-    { metadata: { owner: 'ann' }, id: ['t'] },
-    { id: ['t'], metadata: { owner: 'ann' } },
-  ])('of a map that is forwarded as it is is refused: %j', async (body) => {
-    const { gateway, upstream } = shared
-    expectError(await gateway.post('/v1/table/t/schema_metadata/update', { headers: x1, body }), {
-      kind: 'InvalidInput',
-      says: 'is not accepted beside "metadata" in a database',
-    })
-    expect(upstream.requests).toEqual([])
-  })
-
   it('renames into another database only for callers that may create tables in that namespace', async () => {
     const { gateway } = shared
     const body = { new_table_name: 't', new_namespace_id: ['x2'] }

@@ -82,9 +82,7 @@ describe('an empty value is a value', () => {
     [`${table}/delete`, '{"predicate":""}'],
     // Strings and numbers.
     [`${table}/describe`, '{"branch":"","version":0}'],
-    // Maps of the caller, bare and wrapped.
-    [`${table}/schema_metadata/update`, '{"metadata":{}}'],
-    [`${table}/schema_metadata/update`, '{"metadata":{},"context":{},"id":["lake","t"]}'],
+    // A map of the caller.
     [`${table}/schema_metadata/update`, '{}'],
     // Booleans whose absence does not mean false.
     [`${table}/describe`, '{"vend_credentials":false}'],
@@ -99,18 +97,10 @@ describe('an empty value is a value', () => {
   it.each<[target: string, sent: string, says: RegExp]>([
     ['/v1/table/batch-commit', '{"operations":[]}', /is a list; expected a list of at least one object/],
     [`${table}/exists`, '{"id":null, "version":1, "id":[]}', /duplicate key "id"/],
-    [`${table}/schema_metadata/update`, '{"metadata":{},"id":[]}', /"id" is \[\] in the body/],
   ])('%s %s is rejected', async (target, body, says) => {
     expectError(await shared.gateway.post(target, { body }), { kind: 'InvalidInput', says })
     expect(shared.upstream.requests).toEqual([])
   })
-})
-
-it('keeps an empty map next to a branch wrapped, because removing it would change its meaning', async () => {
-  const sent = '{"metadata":{},"branch":"ci/x"}'
-  const arrival = await arrivalOf(`${table}/schema_metadata/update`, sent)
-  expect(arrival.body).toBe(sent)
-  expect(arrival.target).toMatch(/\?branch=ci%2Fx$/)
 })
 
 async function recordOf(body: string): Promise<string> {

@@ -269,9 +269,7 @@ function createStatingRequest(
 ): StatedRequest {
   const { method, path, members: least, query } = createMinimalRequest(name)
   const { location: _dropped, ...members } = { ...least } as Record<string, unknown>
-  const isWrapped =
-    name === 'UpdateTableSchemaMetadata' && statements.some(({ place: location }) => isInBody(location))
-  const body: Record<string, unknown> = isWrapped ? { metadata: members } : members
+  const body: Record<string, unknown> = members
   const parameters = new URLSearchParams(query)
   const headers: Record<string, string> = {}
   for (const { place, value } of statements) {
@@ -316,8 +314,4 @@ function toText(value: unknown): string {
 function split(location: FactSourcePath): readonly [part: string, key: string] {
   const dot = location.lastIndexOf('.')
   return [location.slice(0, dot), location.slice(dot + 1)]
-}
-
-function isInBody(location: FactSourcePath): boolean {
-  return location.startsWith('body.')
 }
