@@ -10,7 +10,7 @@ export default defineConfig({
     maxWorkers: 2,
     setupFiles: [testSettings.setupFiles, './test/support/no-sockets.ts'],
     include: [
-      'test/{catalog-api,config,docs,mutation}/**/*.test.ts',
+      'test/{catalog-api,config,docs}/**/*.test.ts',
       'test/audit/{records,verify}/**/*.test.ts',
       'test/gateway/json/*.test.ts',
       'test/http1/codec/*.test.ts',

@@ -1,6 +1,16 @@
 import { parseSync, visitorKeys, type CallExpression, type Node, type VisitorObject } from 'oxc-parser'
-import type { Mutant } from './mutant.ts'
 import { findRegexMutants } from './regex-mutants.ts'
+
+/** A change to a source file that a test should detect. Positions are UTF-16 units of the source. */
+export interface Mutant {
+  readonly start: number
+  readonly end: number
+  readonly replacement: string
+  /** One-based. */
+  readonly line: number
+  /** Old and new text, as `a < b -> a <= b`. */
+  readonly change: string
+}
 
 const swappedOperators: Readonly<Record<string, readonly string[]>> = {
   '<': ['<=', '>='],
@@ -63,8 +73,7 @@ export function findMutants(path: string, source: string): readonly Mutant[] {
     const before = source.slice(shown.start, shown.end)
     const after = source.slice(shown.start, start) + replacement + source.slice(end, shown.end)
     const change = `${oneLine(before)} -> ${oneLine(after)}`
-    const lineText = (source.split('\n')[line - 1] ?? '').trim()
-    mutants.push({ start, end, replacement, line, lineText, change })
+    mutants.push({ start, end, replacement, line, change })
   }
   const replaceNode = (node: Node, replacement: string): void => replace(node.start, node.end, replacement)
   const replaceOperator = (node: Node, left: Node, right: Node, operator: string): void => {
