@@ -5,6 +5,7 @@ import { interpretBody, type Selection } from './lenient-body.ts'
 import { interpretHead } from './lenient-router.ts'
 import type { Interpretation } from './interpretation.ts'
 import { listenLocally } from '../support/local-server.ts'
+import { allowedNamespace, secrets } from './test-objects.ts'
 
 /** A request with all its interpretations. */
 export interface InterpretedRequest {
@@ -27,7 +28,7 @@ export interface LenientCatalog {
   readonly requests: readonly InterpretedRequest[]
 }
 
-/** Starts a catalog on a free port, until the end of the test. It responds to every request with 200 and an empty listing, or with rows. */
+/** Starts a catalog on a free port, until the end of the test. It responds to every request with 200 and rows, or a listing of what it has at that place. */
 export async function startLenientCatalog(): Promise<LenientCatalog> {
   const requests: InterpretedRequest[] = []
   const server = createServer({ insecureHTTPParser: true }, (request, response) => {
@@ -36,9 +37,10 @@ export async function startLenientCatalog(): Promise<LenientCatalog> {
       return
     }
     const respond = (body: Buffer | undefined): void => {
-      requests.push(interpretRequest(request, body))
+      const interpreted = interpretRequest(request, body)
+      requests.push(interpreted)
       if (request.url?.includes('/query')) response.end(rowsResponse)
-      else response.setHeader('content-type', 'application/json').end(emptyResponse)
+      else response.setHeader('content-type', 'application/json').end(listingOf(interpreted))
     }
     readBody(request).then(respond, () => respond(undefined))
   })
@@ -46,7 +48,18 @@ export async function startLenientCatalog(): Promise<LenientCatalog> {
 }
 
 const rowsResponse = tableToIPC(tableFromArrays({ id: [1] }), 'stream')
-const emptyResponse = JSON.stringify({ namespaces: [], tables: [], views: [], versions: [] })
+
+/** At the root, there are names that the attacker may not see. */
+function listingOf({ interpretations: [first] }: InterpretedRequest): string {
+  const isRoot = first?.id.length === 0 && first.operation.startsWith('List')
+  const tables = first?.operation === 'ListAllTables' ? [`production$${secrets.table}`] : [secrets.table]
+  return JSON.stringify({
+    namespaces: isRoot ? [allowedNamespace, secrets.namespace] : [],
+    tables: isRoot ? tables : [],
+    views: isRoot ? tables : [],
+    versions: [],
+  })
+}
 
 async function readBody(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = []

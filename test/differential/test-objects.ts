@@ -12,11 +12,10 @@ export const visiblePart = { columns: { id: 'number' }, rows: 'id < 2', sentRows
 /** A forbidden table that attacks name. */
 export const forbiddenTable = ['production', 'orders'] as const
 
-/** Texts in forbidden objects that no request contains: no response may contain them. */
+/** Names of forbidden objects that no request contains: no response may contain them. */
 export const secrets = {
   table: 'hidden_7c1e5ab2',
   namespace: 'unseen_93d04f6e',
-  property: 'private_e62b08d1',
 } as const
 
 /** Picks an id that the attacker may access, sometimes with an unusual name. */

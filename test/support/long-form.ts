@@ -17,7 +17,6 @@ export const longFiles = {
     'test/conformance/{once/*,a-run-drops-only-its-own}.test.ts',
     'test/console/{accessible-pages,console-in-a-browser}.test.ts',
     'test/docs/{getting-started-page,operations-page,personal-data-recipe,site}.test.ts',
-    'test/differential/forbidden-objects-stay-untouched.test.ts',
     'test/e2e/{behind-*,commits-past-*,constant-memory-bodies,*-under-load,outcomes-after-kills}.test.ts',
     'test/examples/{compose,embed,policies-on-pull-requests}.test.ts',
     'test/gateway/downstream/docs-page-in-a-browser.test.ts',
