@@ -120,7 +120,6 @@ export class Trace {
     this.#stageIndex = stageIndexes.get(stage) ?? 0
     this.#stageStartedAt = now
     if (stage === 'send') this.sentAt = now
-    this.spans?.startStage(stage, now)
     return progress
   }
 

@@ -1,8 +1,6 @@
 /**
  * What the gateway says of itself: log, metrics, traces, and its state on the admin port.
  */
-import type { openTraces as open } from './traces/traces.ts'
-
 export { createAdminServer, listen } from './health/admin-server.ts'
 export { exportReadiness, type Readiness, type ReadinessCheck, readReadiness } from './health/readiness.ts'
 export { type GatewayLog, type Logger, openLog } from './log/gateway-log.ts'
@@ -16,9 +14,5 @@ export {
   createSpanObserver,
   createSyncObserver,
 } from './observers.ts'
-export type { SpanBounds } from './traces/otlp-exporter.ts'
-export type { RequestSpans, Traces } from './traces/traces.ts'
-
-/** Opens traces. Their library is loaded when it is called: a gateway without traces needs none of it. */
-export const openTraces: typeof open = async (...options) =>
-  (await import('./traces/traces.ts')).openTraces(...options)
+export type { SpanBounds } from './traces/span-queue.ts'
+export { openTraces, type RequestSpans, type Traces } from './traces/traces.ts'

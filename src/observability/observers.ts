@@ -4,7 +4,7 @@ import type { SyncObserver } from '../limits/index.ts'
 import type { Logger } from './log/gateway-log.ts'
 import { createThrottledLog } from './log/throttled-log.ts'
 import type { Metrics } from './metrics/metrics.ts'
-import type { SpanObserver } from './traces/otlp-exporter.ts'
+import type { SpanObserver } from './traces/span-queue.ts'
 
 /** Counts and logs what the audit log reports. */
 export function createAuditObserver(metrics: Metrics, log: Logger): AuditObserver {

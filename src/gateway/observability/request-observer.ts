@@ -1,4 +1,3 @@
-import type { Attributes } from '@opentelemetry/api'
 import type { IncomingRequest } from '../../http1/index.ts'
 import type { CatalogError } from '../../catalog-api/index.ts'
 import type { ConnectionErrorReason } from '../../listener/index.ts'
@@ -47,9 +46,7 @@ export function createRequestObserver(
   return {
     requestStarted(trace: Trace, request: IncomingRequest): void {
       inProgress += 1
-      if (traces === undefined) return
-      trace.spans = traces.startRequest(request.headersByName(), trace.startedAt)
-      trace.spans.startStage(trace.stage, trace.startedAt)
+      trace.spans = traces?.startRequest(request.head.headers, trace.startedAt)
     },
     /** Called when the response is complete or aborted. */
     requestEnded(trace: Trace, response: ObservedResponse): void {
@@ -134,12 +131,7 @@ export function createShadowSink(metrics: Metrics, log: Logger): RequestSink {
 export const endSpans: RequestSink = (trace, _response, end) => {
   if (trace.spans === undefined) return
   const attributes = trace.spans.isSampled ? createSpanAttributes(trace, end) : {}
-  const isFailure = isFailureStatus(end.status)
-  trace.spans.end(
-    end.operation,
-    { attributes, isFailure },
-    end.refusal && { 'error.type': end.refusal.reason },
-  )
+  trace.spans.end(end.operation, { attributes, isFailure: isFailureStatus(end.status) })
 }
 
 /**
@@ -149,7 +141,7 @@ export const endSpans: RequestSink = (trace, _response, end) => {
 function createSpanAttributes(
   trace: Trace,
   { operation, decision, status, refusal }: RequestEnd,
-): Attributes {
+): Readonly<Record<string, string | number>> {
   const { upstream } = trace
   const { route, principal } = trace.progress
   return {

@@ -94,19 +94,6 @@ export class IncomingRequest implements TaskOwner {
     return findSingleHeader(this.head.headers, name)
   }
 
-  /** All headers by name; repeated values are joined by commas. */
-  headersByName(): Record<string, string> {
-    const { headers } = this.head
-    const byName = new Map<string, string>()
-    for (let index = 0; index < headers.length; index += 2) {
-      const name = headers[index] ?? ''
-      const value = headers[index + 1] ?? ''
-      const before = byName.get(name)
-      byName.set(name, before === undefined ? value : `${before}, ${value}`)
-    }
-    return Object.fromEntries(byName)
-  }
-
   /** Replaces the previous handler. The end is reported even if it is past. */
   consume(handler: RequestBodyHandler): void {
     this.#handler = undefined

@@ -1,35 +1,17 @@
-import type { IncomingHttpHeaders } from 'node:http'
+import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
-import {
-  ROOT_CONTEXT,
-  SpanKind,
-  SpanStatusCode,
-  trace,
-  type Attributes,
-  type Context,
-  type Span,
-  type TextMapGetter,
-  type TextMapSetter,
-  type Tracer,
-} from '@opentelemetry/api'
-import { W3CTraceContextPropagator } from '@opentelemetry/core'
-import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources'
-import { ParentBasedSampler, TraceIdRatioBasedSampler, TracerProvider } from '@opentelemetry/sdk-trace'
+import { unescape } from 'node:querystring'
 import { resolveTracesEndpoint, type TracesSettings } from '../../config/index.ts'
-import { openOtlpClient, type Outbound } from '../../outbound/index.ts'
-import { createOtlpExporter, type SpanBounds, type SpanObserver } from './otlp-exporter.ts'
+import { listHeader } from '../../lib/index.ts'
+import { openOtlpClient, type Outbound, toOtlpAttributes } from '../../outbound/index.ts'
+import { createSpanQueue, type SpanBounds, type SpanObserver } from './span-queue.ts'
 
 export type Traces = Awaited<ReturnType<typeof openTraces>>
 
-/** A traceparent has 55 characters today; future versions may be longer (W3C Trace Context, 4.3). */
-const maxTraceparentLength = 256
 const defaultBounds: SpanBounds = { timeoutMs: 5_000, maxQueuedSpans: 16_384 }
 const maxConnections = 4
-const propagator = new W3CTraceContextPropagator()
 
-/**
- * Import this file only if traces are configured: the library costs time and memory. Throws if a file cannot be read.
- */
+/** Opens the export of spans. Throws if a file cannot be read. */
 export async function openTraces(
   settings: TracesSettings,
   version: string,
@@ -44,54 +26,68 @@ export async function openTraces(
     { ...endpoint, settings, timeoutMs, maxConnections },
     outbound,
   )
-  const exporter = createOtlpExporter(client, observer, { timeoutMs, maxQueuedSpans })
-  const provider = new TracerProvider({
-    // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence.
-    resource: resourceFromAttributes({
-      'service.name': 'catalog-gateway',
-      'service.version': version,
-      'service.instance.id': hostname(),
-    }).merge(detectResources({ detectors: [envDetector] })),
-    sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(settings.sampleRatio) }),
-    spanProcessors: [exporter],
+  const resource = { attributes: toOtlpAttributes(describeResource(version, process.env)) }
+  const scope = { name: 'catalog-gateway', version }
+  /** Creates an ExportTraceServiceRequest (opentelemetry.proto.collector.trace.v1). */
+  const createMessage = (spans: readonly object[]) => ({
+    resourceSpans: [{ resource, scopeSpans: [{ scope, spans }] }],
   })
-  const tracer = provider.getTracer('catalog-gateway', version)
-  const epoch = createPerformanceEpoch()
+  const queue = createSpanQueue(client, createMessage, observer, { timeoutMs, maxQueuedSpans })
   return {
-    /** `startedAt` is a time of performance.now(). */
-    startRequest(headers: IncomingHttpHeaders, startedAt: number): RequestSpans {
-      const parent = propagator.extract(ROOT_CONTEXT, headers, headerGetter)
-      return startRequestSpans(tracer, parent, epoch(), startedAt)
-    },
+    /** Takes the headers of a request: names and values in turn. `startedAt` is a time of performance.now(). */
+    startRequest: (headers: readonly string[], startedAt: number): RequestSpans =>
+      startRequestSpans(readParent(headers), settings.sampleRatio, startedAt, queue.add),
     /** Exports pending spans, within the timeout. Never rejects. */
-    close: () => exporter.shutdown(),
+    close: () => queue.close(),
   }
 }
 
-/** A repeated or overlong traceparent is ignored, and a new trace begins (W3C Trace Context, 3.2.2). */
-const headerGetter: TextMapGetter<IncomingHttpHeaders> = {
-  keys: (headers) => Object.keys(headers),
-  get(headers, name) {
-    const value = headers[name]
-    if (typeof value !== 'string') return undefined
-    const isValid = name !== 'traceparent' || (value.length <= maxTraceparentLength && !value.includes(','))
-    return isValid ? value : undefined
-  },
-}
-
-/**
- * Returns the wall-clock time (milliseconds since 1970) at which performance.now() was 0; off by at most one
- * millisecond. It never decreases unless the wall clock is set back: later events get later times.
- */
-export function createPerformanceEpoch(clock = Date.now, sinceStart = () => performance.now()): () => number {
-  let epoch = -Infinity
-  return () => {
-    // The clock truncates to whole milliseconds, so each sample is up to one too low; the maximum of many is best.
-    const latest = clock() - sinceStart()
-    if (latest > epoch || latest < epoch - 1) epoch = latest
-    return epoch
+/** Attributes of the environment take precedence, OTEL_SERVICE_NAME over those of OTEL_RESOURCE_ATTRIBUTES. */
+function describeResource(version: string, environment: NodeJS.ProcessEnv): Readonly<Record<string, string>> {
+  const { OTEL_RESOURCE_ATTRIBUTES: text = '', OTEL_SERVICE_NAME: name } = environment
+  const pairs = [...text.matchAll(/([^=,\s]+)\s*=\s*([^,]*)/g)]
+  return {
+    'service.name': 'catalog-gateway',
+    'service.version': version,
+    'service.instance.id': hostname(),
+    ...Object.fromEntries(pairs.map(([, key = '', value = '']) => [key, unescape(value.trim())])),
+    ...(name && { 'service.name': name }),
   }
 }
+
+/** The span that a request continues, of another process. */
+interface RemoteParent {
+  readonly traceId: string
+  readonly spanId: string
+  readonly isSampled: boolean
+  /** Value of `tracestate`; empty without one. */
+  readonly state: string
+}
+
+const traceparent =
+  /^(?!ff)([\da-f]{2})-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-[\da-f]([\da-f])(-[^,]*)?$/
+/** It has 55 characters today; future versions may be longer (section 4.3). */
+const maxTraceparentLength = 256
+const stateMember =
+  /^(?:[a-z][_a-z\d*/-]{0,255}|[a-z\d][_a-z\d*/-]{0,240}@[a-z][_a-z\d*/-]{0,13})=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]$/
+const maxStateMembers = 32
+
+/** A malformed, repeated or overlong traceparent is ignored, and a new trace begins (section 3.2.2). */
+function readParent(headers: readonly string[]): RemoteParent | undefined {
+  const [value = '', ...repeated] = listHeader(headers, 'traceparent')
+  if (repeated.length > 0 || value.length > maxTraceparentLength) return undefined
+  const [, version, traceId, spanId = '', flags = '', more] = traceparent.exec(value) ?? []
+  // Only the known part of a future version is read.
+  if (traceId === undefined || (version === '00' && more !== undefined)) return undefined
+  const members = listHeader(headers, 'tracestate')
+    .flatMap((line) => line.split(','))
+    .map((member) => member.trim())
+    .filter((member) => stateMember.test(member))
+  const state = members.slice(0, maxStateMembers).join()
+  return { traceId, spanId, isSampled: Number.parseInt(flags, 16) % 2 === 1, state }
+}
+
+type Attributes = Readonly<Record<string, string | number>>
 
 interface SpanEnd {
   readonly attributes: Attributes
@@ -99,68 +95,71 @@ interface SpanEnd {
   readonly isFailure: boolean
 }
 
-/** A root span, a span per stage, and client spans beneath the stages. Times are milliseconds of performance.now(). */
+/** The values of `Span.SpanKind`, and of `Status.StatusCode`, of opentelemetry.proto.trace.v1. */
+const kinds = { server: 2, client: 3 } as const
+const failed = { code: 2 }
+/** Of `SpanFlags`: that the flags say whether the parent is remote, and that it is. */
+const [hasIsRemote, isRemote] = [0x100, 0x200]
+
+/** A span of the request, and one of each call to an upstream. */
 export type RequestSpans = ReturnType<typeof startRequestSpans>
 
-/**
- * `parent` holds the remote span. All times derive from `epoch`, the time of performance.now() = 0, so changes of the
- * system clock do not affect a trace.
- */
-function startRequestSpans(tracer: Tracer, parent: Context, epoch: number, startedAt: number) {
-  const requestSpan = tracer.startSpan(
-    'request',
-    { kind: SpanKind.SERVER, startTime: epoch + startedAt },
-    parent,
-  )
-  const isSampled = requestSpan.isRecording()
-  const context = contextWith(requestSpan)
-  let stage: Span | undefined
-  const now = (): number => epoch + performance.now()
-  const finish = (span: Span, { attributes, isFailure }: SpanEnd): void => {
-    span.setAttributes(attributes)
-    if (isFailure) span.setStatus({ code: SpanStatusCode.ERROR })
-    span.end(now())
+/** The root of a trace decides whether it is exported: the client, or here the ratio. */
+function startRequestSpans(
+  parent: RemoteParent | undefined,
+  sampleRatio: number,
+  startedAt: number,
+  add: (span: object) => void,
+) {
+  const traceId = parent?.traceId ?? createId(16)
+  const requestSpanId = createId(8)
+  const isSampled = parent?.isSampled ?? Math.random() < sampleRatio
+  const flags = isSampled ? 1 : 0
+  // All times of a trace derive from this one, so changes of the system clock do not affect it.
+  const epoch = Date.now() - performance.now()
+  const toNanoseconds = (at: number): string => `${Math.round((epoch + at) * 1_000)}000`
+
+  function end(span: object, start: number, { attributes, isFailure }: SpanEnd): void {
+    if (!isSampled) return
+    add({
+      traceId,
+      ...(parent && parent.state !== '' && { traceState: parent.state }),
+      ...span,
+      startTimeUnixNano: toNanoseconds(start),
+      endTimeUnixNano: toNanoseconds(performance.now()),
+      attributes: toOtlpAttributes(attributes),
+      status: isFailure ? failed : {},
+    })
   }
+
   return {
     /** 32 hex digits, even if the trace is not sampled. */
-    traceId: requestSpan.spanContext().traceId,
+    traceId,
     /** Whether the trace is exported and can be looked up by its id. */
     isSampled,
-    /** Ends the current stage and starts the next. */
-    startStage(name: string, at: number): void {
-      if (!isSampled) return
-      stage?.end(epoch + at)
-      stage = tracer.startSpan(name, { startTime: epoch + at }, context)
-    },
     /** `headers` are the trace context for the upstream: names and values in turn. */
     startCall(method: string, attributes: Attributes) {
-      const stageContext = stage === undefined ? context : contextWith(stage)
-      const span = tracer.startSpan(
-        method,
-        { kind: SpanKind.CLIENT, startTime: now(), attributes },
-        stageContext,
-      )
-      const headers: string[] = []
-      propagator.inject(contextWith(span), headers, setter)
-      return { headers, end: (result: SpanEnd): void => finish(span, result) }
-    },
-    /** Ends the request; `refusal` describes the last stage, which refused it. */
-    end(operation: string, result: SpanEnd, refusal: Attributes | undefined): void {
-      if (stage !== undefined) {
-        finish(stage, { attributes: refusal ?? {}, isFailure: refusal !== undefined && result.isFailure })
+      const spanId = createId(8)
+      const start = performance.now()
+      const headers = ['traceparent', `00-${traceId}-${spanId}-0${flags}`]
+      if (parent !== undefined && parent.state !== '') headers.push('tracestate', parent.state)
+      const span = { spanId, parentSpanId: requestSpanId, flags: flags | hasIsRemote, name: method }
+      return {
+        headers,
+        end: ({ attributes: more, isFailure }: SpanEnd): void =>
+          end({ ...span, kind: kinds.client }, start, { attributes: { ...attributes, ...more }, isFailure }),
       }
-      requestSpan.updateName(operation)
-      finish(requestSpan, result)
+    },
+    /** Ends the request. */
+    end(operation: string, result: SpanEnd): void {
+      const remote = parent
+        ? { parentSpanId: parent.spanId, flags: flags | hasIsRemote | isRemote }
+        : { flags }
+      end({ spanId: requestSpanId, ...remote, name: operation, kind: kinds.server }, startedAt, result)
     },
   }
 }
 
-function contextWith(span: Span): Context {
-  return trace.setSpan(ROOT_CONTEXT, span)
-}
-
-const setter: TextMapSetter<string[]> = {
-  set(headers, name, value) {
-    if (value !== '') headers.push(name, value)
-  },
+function createId(bytes: number): string {
+  return randomBytes(bytes).toString('hex')
 }

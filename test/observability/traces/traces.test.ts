@@ -14,9 +14,6 @@ const sampled = { traceparent: `00-${traceId}-${clientSpan}-01`, tracestate: 've
 const otherTraceId = '5b8efff798038103d269b633813fc60c'
 const none = { rawHeaders: [] }
 
-const beneath = (spans: readonly ReceivedSpan[], { spanId }: ReceivedSpan): string[] =>
-  spans.filter(({ parentSpanId }) => parentSpanId === spanId).map(({ name }) => name)
-
 it('OTEL_SDK_DISABLED turns traces off', async () => {
   vi.stubEnv('OTEL_SDK_DISABLED', 'true')
   onTestFinished(() => void vi.unstubAllEnvs())
@@ -26,7 +23,7 @@ it('OTEL_SDK_DISABLED turns traces off', async () => {
   expect(await spans()).toEqual([])
 })
 
-it('a request has a span, with a child span per stage and a client span beneath its stage', async () => {
+it('a request has a span, and a client span beneath it', async () => {
   const { gateway, upstream, spans } = await tracedGateway()
   const response = await gateway.post('/v1/table/sales$orders/drop', { headers: sampled })
   const all = await spans()
@@ -42,25 +39,8 @@ it('a request has a span, with a child span per stage and a client span beneath 
     'http.route': '/v1/table/{id}/drop',
     'http.response.status_code': 200,
   })
-  const stages = [
-    'receive',
-    'match',
-    'authenticate',
-    'authorize',
-    'limit',
-    'read_body',
-    'authorize_body',
-    'place',
-    'limit_entries',
-    'audit',
-    'send',
-    'record',
-    'respond',
-  ]
-  expect(beneath(all, requestSpan)).toEqual(stages)
-  const sending = all.findLast(({ name }) => name === 'send') as ReceivedSpan
   const call = spanNamed(all, 'POST')
-  expect(call).toMatchObject({ kind: 'client', traceId, parentSpanId: sending.spanId, failed: false })
+  expect(call).toMatchObject({ kind: 'client', traceId, parentSpanId: requestSpan.spanId, failed: false })
   expect(call.attributes).toEqual({
     'http.request.method': 'POST',
     'http.response.status_code': 200,
@@ -68,10 +48,7 @@ it('a request has a span, with a child span per stage and a client span beneath 
     'server.port': Number(new URL(upstream.url).port),
     'catalog_gateway.upstream': 'catalog',
   })
-  expect(all).toHaveLength(stages.length + 2)
-  // No span contains the object, or the address and the key of the caller.
-  const inside = all.filter(({ kind }) => kind === 'internal')
-  expect(inside.map(({ attributes }) => attributes)).toEqual(stages.map(() => ({})))
+  expect(all).toHaveLength(2)
   for (const { start, end } of all) {
     expect(start).toBeLessThanOrEqual(end)
     expect([start >= requestSpan.start, end <= requestSpan.end]).toEqual([true, true])
@@ -82,7 +59,10 @@ it('a request has a span, with a child span per stage and a client span beneath 
   expect(getHeaderValues(arrival, 'tracestate')).toEqual([sampled.tracestate])
 })
 
-it('the resource identifies the gateway, and the credential comes from a file', async () => {
+it('the resource identifies the gateway, with attributes of the environment, and the credential comes from a file', async () => {
+  vi.stubEnv('OTEL_SERVICE_NAME', 'lake')
+  vi.stubEnv('OTEL_RESOURCE_ATTRIBUTES', 'service.name=other, team=data%20lake')
+  onTestFinished(() => void vi.unstubAllEnvs())
   const file = await credentialFile()
   const { gateway, receiver, spans } = await tracedGateway({ credential: { file } })
   await gateway.post('/v1/table/orders/describe')
@@ -92,13 +72,14 @@ it('the resource identifies the gateway, and the credential comes from a file', 
     'content-type': 'application/json',
   })
   expect(receiver.resources[0]).toMatchObject({
-    'service.name': 'catalog-gateway',
+    'service.name': 'lake',
+    team: 'data lake',
     'service.version': expect.stringMatching(/^\d/),
     'service.instance.id': expect.any(String),
   })
 })
 
-it('the span of the refusing stage describes the refusal', async () => {
+it('the span of a refused request names the stage and the reason', async () => {
   const { gateway, spans } = await tracedGateway({}, { users: ['nobody'] })
   const describe = '/v1/table/orders/describe'
   const refusals = [
@@ -124,10 +105,6 @@ it('the span of the refusing stage describes the refusal', async () => {
         'catalog_gateway.stage': stage,
       },
     })
-    const stages = all.filter(({ parentSpanId }) => parentSpanId === requestSpan.spanId)
-    const last = stages.at(-1)
-    expect(last).toMatchObject({ name: stage, attributes: { 'error.type': reason }, failed: false })
-    expect(stages.slice(0, -1).every(({ attributes }) => !('error.type' in attributes))).toBe(true)
   }
   expect(all.filter(({ kind }) => kind === 'client')).toEqual([])
 })
