@@ -25,27 +25,3 @@ it('objects have the names of the public document, which become those of generat
   const { schemas } = read()['components'] as { readonly schemas: object }
   expect(Object.keys(schemas)).toEqual(expect.arrayContaining(Object.keys(publicInterface.schemas)))
 })
-
-it.each<[what: string, change: (text: string) => string, expected: string]>([
-  ['a parameter', (text) => text.replace('"include_declared"', '"declared"'), 'ListTables?include_declared'],
-  [
-    'a member',
-    (text) => text.replaceAll('"table_uri"', '"uri"'),
-    'DescribeTableResponse.table_uri: only public',
-  ],
-  [
-    'a type',
-    (text) =>
-      text.replaceAll('"managed_versioning":{"type":"boolean"', '"managed_versioning":{"type":"string"'),
-    'managed_versioning type: string, public boolean',
-  ],
-  ['a status', (text) => text.replaceAll('"202":', '"200":'), 'no status 202'],
-  [
-    'a requirement',
-    (text) => text.replace('"required":["new_table_name"]', '"required":[]'),
-    'required RenameTableRequest.new_table_name: only public',
-  ],
-])('the comparison finds %s that differs', (_what, change, expected) => {
-  const changed = JSON.parse(change(getOpenApiDocument())) as Record<string, unknown>
-  expect(findDifferences(changed, publicInterface).join('\n')).toContain(expected)
-})

@@ -19,7 +19,6 @@ interface Language {
   /** A program that must be there. */
   readonly toolchain: string
   readonly properties: string
-  readonly typeMappings?: string
   /** Files of the scenario, each with its place in the generated code. */
   readonly scenario: readonly (readonly [source: string, target: string])[]
   /** Commands that compile the generated code and the scenario. */
@@ -58,19 +57,6 @@ export const languages = {
     ],
     command: [process.execPath, 'built/scenario.js'],
   },
-  Java: {
-    generator: 'java',
-    toolchain: 'mvn',
-    // In other libraries, a body that is a file is sent as the name of the file.
-    properties:
-      'library=apache-httpclient,invokerPackage=catalog,apiPackage=catalog.api,modelPackage=catalog.model',
-    typeMappings: 'file=byte[]',
-    scenario: [['Scenario.java', 'src/main/java/catalog/Scenario.java']],
-    build: [
-      ['mvn', '-q', '-B', 'compile', 'dependency:copy-dependencies', '-DoutputDirectory=target/dependencies'],
-    ],
-    command: ['java', '-cp', 'target/classes:target/dependencies/*', 'catalog.Scenario'],
-  },
   Go: {
     generator: 'go',
     toolchain: 'go',
@@ -78,19 +64,6 @@ export const languages = {
     scenario: [['scenario.go', 'scenario/main.go']],
     build: [['go', 'build', '-o', 'scenario/scenario', './scenario']],
     command: ['scenario/scenario'],
-  },
-  Rust: {
-    generator: 'rust',
-    toolchain: 'cargo',
-    properties: 'packageName=catalog,library=reqwest',
-    scenario: [
-      ['rust/Cargo.toml', 'scenario/Cargo.toml'],
-      ['rust/main.rs', 'scenario/src/main.rs'],
-    ],
-    build: [
-      ['cargo', 'build', '-q', '--manifest-path', 'scenario/Cargo.toml', '--target-dir', '../rust-target'],
-    ],
-    command: ['../rust-target/debug/scenario'],
   },
 } as const satisfies Readonly<Record<string, Language>>
 
@@ -115,8 +88,7 @@ export async function buildClient(language: Language, document: string): Promise
   await rm(folder, { recursive: true, force: true })
   await mkdir(folder, { recursive: true })
   const names = ['--git-host', 'example.org', '--git-user-id', 'catalog', '--git-repo-id', 'client']
-  const mappings = language.typeMappings === undefined ? [] : ['--type-mappings', language.typeMappings]
-  const options = ['--additional-properties', language.properties, ...mappings, ...names]
+  const options = ['--additional-properties', language.properties, ...names]
   const generator = ['-jar', jar, 'generate', '-i', document, '-g', language.generator, '-o', folder]
   await runQuietly(['java', ...generator, ...options], folder)
   for (const [source, target] of language.scenario) {

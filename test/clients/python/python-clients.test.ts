@@ -33,7 +33,6 @@ it.for<Case>([
   ['lance-4.0.2', 'lance_scenario.py', 'CreateTableVersion', ['lake', 'written']],
   // It commits to the storage; the catalog only sees that the table is declared.
   ['lance-2.0.1', 'lance_scenario.py', 'DeclareTable', ['lake', 'written']],
-  ['lance-engines', 'engines_scenario.py', 'CreateTableVersion', ['engines', 'numbers']],
 ])('%s works unmodified: %s', async ([environment, script, change, id], { skip }) => {
   skip(!inject('installedClients').includes(environment), `${environment} is not installed`)
   const { passed, changesOf } = await runOnDev(environment, script)

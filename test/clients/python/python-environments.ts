@@ -16,13 +16,6 @@ export const pythonEnvironments = {
   'lance-7.1.0': ['pylance==7.1.0'],
   'lance-4.0.2': ['pylance==4.0.2'],
   'lance-2.0.1': ['pylance==2.0.1'],
-  'lance-engines': [
-    'pylance==14.0.2',
-    'lance-namespace==0.13.0',
-    'lance-ray==0.5.0',
-    'duckdb==2.0.1',
-    'polars==2.1.0',
-  ],
   'vector-stores': [
     'lancedb==0.40.0',
     'langchain-core==1.8.3',
