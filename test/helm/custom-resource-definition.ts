@@ -253,15 +253,14 @@ const statusSchema = {
     },
     conditions: {
       type: 'array',
-      description:
-        'Accepted: whether the gateways apply the policy. Conflict: whether another policy makes it ineffective.',
+      description: 'Accepted: whether the gateways apply the policy.',
       'x-kubernetes-list-type': 'map',
       'x-kubernetes-list-map-keys': ['type'],
       items: {
         type: 'object',
         required: ['type', 'status', 'lastTransitionTime', 'reason', 'message'],
         properties: {
-          type: { type: 'string', maxLength: 316, description: 'Accepted, or Conflict.' },
+          type: { type: 'string', maxLength: 316, description: 'Accepted.' },
           status: { type: 'string', enum: ['True', 'False', 'Unknown'], description: 'Whether it holds.' },
           observedGeneration: {
             type: 'integer',

@@ -66,21 +66,19 @@ export function openPolicyResources(
   }
 }
 
-/** Logs each refusal and each grant without effect once, until it changes. */
+/** Logs each refusal once, until it changes. */
 function createResultLog(log: Bootstrap['log']): (results: readonly ResourceResult[]) => void {
   let logged: ReadonlySet<string> = new Set()
   return (results) => {
     const current = new Set<string>()
     for (const result of results) {
-      const { resource, generation, conflict } = result
-      const [reason, error] = isAccepted(result) ? ['Reserved', conflict] : [result.reason, result.message]
-      if (error === undefined) continue
+      const { resource, generation, reason, message: error } = result
+      if (isAccepted(result)) continue
       const policy = fileOfResource(resource)
       const key = `${policy} ${generation} ${reason} ${error}`
       current.add(key)
       if (logged.has(key)) continue
-      const message = isAccepted(result) ? 'policy resource has no effect' : 'policy resource refused'
-      log.warn({ policy, reason, error }, message)
+      log.warn({ policy, reason, error }, 'policy resource refused')
     }
     logged = current
   }

@@ -22,8 +22,6 @@ import {
 export type OpenDocumentSource = (observer: DocumentObserver) => Promise<DocumentSource>
 
 interface DocumentSource {
-  /** Receives the policies of all sources, at the start and whenever they have changed. */
-  setInForce?(set: PolicySet): void
   close(): void
 }
 
@@ -96,11 +94,6 @@ export async function combineSources(
     return set === withShadowPolicies ? set : withShadow(set, withShadowPolicies, onShadowDifference)
   }
 
-  function setCurrent(set: PolicySet): void {
-    current = set
-    for (const source of sources) source.setInForce?.(set)
-  }
-
   function report(folder: string | undefined, set: PolicySet): void {
     onChange?.({ error: failing.get(folder), set, folder, hasError: failing.size > 0 })
   }
@@ -112,7 +105,7 @@ export async function combineSources(
     documents = next
     failing.delete(folder)
     if (set === undefined) return
-    setCurrent(set)
+    current = set
     report(folder, set)
   }
 
@@ -141,7 +134,7 @@ export async function combineSources(
   try {
     for (const [folder, open] of openers) sources.push(await open(observe(folder)))
     const set = runAtOnce(compile(documents))
-    setCurrent(set)
+    current = set
     for (const folder of failing.keys()) report(folder, set)
     return {
       current: () => current ?? set,

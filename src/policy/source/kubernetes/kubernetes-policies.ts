@@ -10,14 +10,11 @@ import {
 } from '../../../kubernetes/index.ts'
 import { policyResourceName, resourceApiVersion } from '../../language/policy-document.ts'
 import { PolicyError } from '../../language/policy-error.ts'
-import { describeEach } from '../../language/for-each.ts'
 import type { PolicyVocabulary } from '../../language/policy-vocabulary.ts'
-import type { PolicySet } from '../../policy-set.ts'
 import type { OpenDocumentSource } from '../policy-source.ts'
 import {
   createReviewer,
   isTerminating,
-  joinMessages,
   listDocuments,
   type NamespaceContent,
   type Review,
@@ -30,8 +27,6 @@ export interface ResourceResult extends Pick<Review, 'reason' | 'message'> {
   readonly resource: KubernetesObject
   /** The generation that the result is about: that of the resource, or an older one. */
   readonly generation: number
-  /** Which grants have no effect, and why; undefined if all have. */
-  readonly conflict: string | undefined
 }
 
 /** The callbacks must not throw. */
@@ -78,7 +73,6 @@ export function watchKubernetesPolicies(options: KubernetesPolicyOptions): OpenD
     const closing = new AbortController()
     /** By uid. */
     let reviews: ReadonlyMap<string, Review> = new Map()
-    let inForce: PolicySet | undefined
     let loadedContent: string | undefined
 
     function report(): void {
@@ -89,8 +83,7 @@ export function watchKubernetesPolicies(options: KubernetesPolicyOptions): OpenD
           if (review === undefined) return []
           const { reason, message } = review
           const { generation } = review.resource.metadata
-          const conflict = inForce && findConflict(review, inForce)
-          return [{ resource, generation, reason, message, conflict }]
+          return [{ resource, generation, reason, message }]
         }),
       )
     }
@@ -108,6 +101,7 @@ export function watchKubernetesPolicies(options: KubernetesPolicyOptions): OpenD
         reviews = new Map(found.map((review) => [review.resource.metadata.uid, review]))
         await documents.load(listDocuments(found))
         loadedContent = described
+        report()
         loaded.abort()
       } catch (cause) {
         // Tried again with the next list.
@@ -174,13 +168,7 @@ export function watchKubernetesPolicies(options: KubernetesPolicyOptions): OpenD
         })),
       )
     }
-    return {
-      close,
-      setInForce(set) {
-        inForce = set
-        report()
-      },
-    }
+    return { close }
   }
 }
 
@@ -211,26 +199,4 @@ async function readUid(client: KubernetesClient, name: string): Promise<unknown>
     if (!(error instanceof KubernetesError && error.status === 404)) throw error
   })
   return getMembers(getMembers(namespace)['metadata'])['uid']
-}
-
-/**
- * Describes grants of a review that have no effect, as a policy of a namespace above reserves their operations (`final`);
- * undefined if there are none.
- */
-export function findConflict(
-  { reason, documents }: Pick<Review, 'reason' | 'documents'>,
-  inForce: PolicySet,
-): string | undefined {
-  if (reason !== 'Accepted') return undefined
-  const reserved = describeEach(documents, ({ namespace, rules }) => {
-    const above = inForce
-      .documentsAbove(namespace)
-      .filter((other) => other.namespace.length < namespace.length)
-    return rules.flatMap(({ id, effect, permissions }) => {
-      const found = [...permissions].filter((one) => above.some(({ final }) => final.has(one)))
-      return effect === 'allow' && found.length > 0 ? [`rule ${id}: ${found.join(', ')}`] : []
-    })
-  })
-  const what = 'the platform reserves operations (final), so these grants have no effect:'
-  return reserved.length === 0 ? undefined : joinMessages([what, ...reserved])
 }

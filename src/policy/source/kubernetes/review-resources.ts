@@ -255,7 +255,7 @@ const maxMessages = 20
 const maxLength = 4_000
 
 /** One message a line. Limited, because they go to logs and statuses, and quote what was sent. */
-export function joinMessages(messages: readonly string[]): string {
+function joinMessages(messages: readonly string[]): string {
   const hidden = messages.length - maxMessages
   const shown = [...messages.slice(0, maxMessages), ...(hidden > 0 ? [`and ${hidden} more`] : [])].join('\n')
   return shown.length > maxLength ? `${shown.slice(0, maxLength - 1)}…` : shown

@@ -22,14 +22,13 @@ interface StatusWriter {
   close(): Promise<void>
 }
 
-/** Owns the conditions of all gateways, whichever of them writes: with one owner, equal writes change nothing. */
+/** Owns the condition of all gateways, whichever of them writes: with one owner, equal writes change nothing. */
 const fieldManager = 'catalog-gateway'
 
 /**
- * Writes the conditions of resources by server-side apply, if they differ and are about the present generation. All
- * gateways do so, without an election. While two settings revisions are rolled out, gateways have two opinions about a
- * resource: that of another gateway about the same generation is left until the next review, so that they do not take
- * turns all the time.
+ * Writes the condition of resources by server-side apply, if it differs and is about the present generation. All gateways do
+ * so, without an election, each the same condition at most once between two reviews: while two settings revisions are rolled
+ * out, gateways have two opinions about a resource, and must not take turns all the time.
  */
 export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
   const { client, onError, intervalMs = 30_000 } = options
@@ -37,19 +36,17 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
   const { signal } = closing
   /** By uid. */
   let results: ReadonlyMap<string, ResourceResult> = new Map()
-  /** By uid, the last conditions of this gateway's opinion that were found or written, and what the write replaced. */
-  const known = new Map<string, { readonly conditions: string; readonly replaced?: string }>()
-  /** Uids that are not tried again before the next review: each written status causes a report. */
-  const failed = new Set<string>()
+  /** By uid, what was written last, and the version that it replaced; none if it could not be written. */
+  const written = new Map<string, { readonly wanted: string; readonly replaced?: string }>()
   const reportedErrors = new Set<string>()
   let isUnavailable = false
 
-  /** Writes one status after the other. A review replaces the opinions of other gateways. */
+  /** Writes one status after the other. */
   async function writeAll(isReview: boolean): Promise<void> {
     for (const uid of results.keys()) {
       const result = results.get(uid)
       if (isUnavailable || signal.aborted) return
-      if (result === undefined || failed.has(uid)) continue
+      if (result === undefined) continue
       await write(result, isReview).catch((error: unknown) => handleFailure(result, toKubernetesError(error)))
     }
   }
@@ -61,30 +58,27 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
 
   async function write(result: ResourceResult, isReview: boolean): Promise<void> {
     const { apiVersion, kind, metadata } = result.resource
-    const { namespace, name, uid, generation } = metadata
+    const { namespace, name, uid, generation, resourceVersion } = metadata
     if (result.generation !== generation) return
-    const found = getConditions(result.resource)
-    const conditions = createConditions(result, found)
-    const [present, wanted] = [describe(found), describe(conditions)]
-    const last = known.get(uid)
+    const found = findAccepted(result.resource)
+    const condition = createCondition(result, found)
+    const wanted = describe(condition)
+    const last = written.get(uid)
     // The report is older than the last write.
-    if (wanted === last?.conditions && present === last.replaced) return
-    if (present === wanted) known.set(uid, { conditions: wanted })
-    const isOfThisGeneration = findCondition(found, 'Accepted')?.['observedGeneration'] === generation
-    const isOfAnother = isOfThisGeneration && present !== last?.conditions
-    if (present === wanted || (isOfAnother && !isReview)) return
+    const isOld = last?.replaced === resourceVersion
+    if (describe(found) === wanted || (last?.wanted === wanted && (isOld || !isReview))) return
+    written.set(uid, { wanted })
     const path = `/apis/${apiVersion}/namespaces/${namespace}/${policyResourceName}/${name}/status`
-    const status = { observedGeneration: generation, conditions }
+    const status = { observedGeneration: generation, conditions: [condition] }
     const applied = { apiVersion, kind, metadata: { namespace, name, uid }, status }
     await client.apply(path, applied, fieldManager, signal)
-    known.set(uid, { conditions: wanted, replaced: present })
+    written.set(uid, { wanted, replaced: resourceVersion })
   }
 
   function handleFailure({ resource }: ResourceResult, error: KubernetesError): void {
     if (signal.aborted) return
-    const { uid, namespace } = resource.metadata
+    const { namespace } = resource.metadata
     const { status } = error
-    failed.add(uid)
     // The resource was deleted, and perhaps created again.
     if (status === 404 || status === 409) return
     isUnavailable = status === undefined || status === 429 || status >= 500
@@ -96,13 +90,12 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
   const timer = setInterval(() => {
     isUnavailable = false
     reportedErrors.clear()
-    failed.clear()
     start(true)
   }, intervalMs).unref()
   return {
     report(reported) {
       results = new Map(reported.map((result) => [result.resource.metadata.uid, result]))
-      for (const uid of known.keys()) if (!results.has(uid)) known.delete(uid)
+      for (const uid of written.keys()) if (!results.has(uid)) written.delete(uid)
       start(false)
     },
     async close() {
@@ -115,39 +108,27 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
 
 type Condition = Readonly<Record<string, unknown>>
 
-/** Returns the conditions that the resource has. Without a valid status, it has none. */
-function getConditions({ status }: KubernetesObject): readonly Condition[] {
+/** Returns the condition that the resource has; undefined without a valid status. */
+function findAccepted({ status }: KubernetesObject): Condition | undefined {
   const { conditions } = getMembers(status)
-  return Array.isArray(conditions) ? conditions.map(getMembers) : []
+  return Array.isArray(conditions)
+    ? conditions.map(getMembers).find(({ type }) => type === 'Accepted')
+    : undefined
 }
 
-/** Returns the conditions that the resource should have in place of `present`. */
-function createConditions(
-  { generation: observedGeneration, reason, message, conflict }: ResourceResult,
-  present: readonly Condition[],
-): readonly Condition[] {
-  const noConflict = 'no policy reserves what this one grants'
-  return [
-    { type: 'Accepted', isTrue: reason === 'Accepted', reason, message },
-    conflict === undefined
-      ? { type: 'Conflict', isTrue: false, reason: 'NoConflict', message: noConflict }
-      : { type: 'Conflict', isTrue: true, reason: 'Reserved', message: conflict },
-  ].map(({ isTrue, ...condition }) => {
-    const status = isTrue ? 'True' : 'False'
-    const before = findCondition(present, condition.type)
-    // The format of times in Kubernetes, in seconds.
-    const now = new Date().toISOString().replace(/\.\d+Z$/, 'Z')
-    const lastTransitionTime = before?.['status'] === status ? before['lastTransitionTime'] : now
-    return { ...condition, status, observedGeneration, lastTransitionTime }
-  })
+/** Returns the condition that the resource should have in place of `present`. */
+function createCondition(
+  { generation: observedGeneration, reason, message }: ResourceResult,
+  present: Condition | undefined,
+): Condition {
+  const status = reason === 'Accepted' ? 'True' : 'False'
+  // The format of times in Kubernetes, in seconds.
+  const now = new Date().toISOString().replace(/\.\d+Z$/, 'Z')
+  const lastTransitionTime = present?.['status'] === status ? present['lastTransitionTime'] : now
+  return { type: 'Accepted', status, reason, message, observedGeneration, lastTransitionTime }
 }
 
-function findCondition(conditions: readonly Condition[], type: string): Condition | undefined {
-  return conditions.find((condition) => condition['type'] === type)
-}
-
-/** Equal for own conditions that say the same, whenever they were written. */
-function describe(conditions: readonly Condition[]): string {
-  const own = ['Accepted', 'Conflict'].map((type) => findCondition(conditions, type))
-  return JSON.stringify(own, ['status', 'observedGeneration', 'reason', 'message'])
+/** Equal for conditions that say the same, whenever they were written. */
+function describe(condition: Condition | undefined): string {
+  return JSON.stringify([condition], ['status', 'observedGeneration', 'reason', 'message'])
 }

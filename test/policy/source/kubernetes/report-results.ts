@@ -60,7 +60,6 @@ export function accept(resource: KubernetesObject): ResourceResult {
     generation: resource.metadata.generation,
     reason: 'Accepted',
     message: 'the policy is in force',
-    conflict: undefined,
   }
 }
 

@@ -31,7 +31,6 @@ it('the first policies are in force at the start, and changes later', async () =
     {
       resource: { metadata: { generation: 2 } },
       reason: 'Accepted',
-      conflict: undefined,
     },
   ])
 })
