@@ -11,7 +11,6 @@ export {
   summarizeDiff,
 } from './analysis/diff-policies.ts'
 export { explain } from './analysis/explain.ts'
-export { formatExplanation } from './analysis/format-explanation.ts'
 export {
   formatAnswer,
   formatColumns,
@@ -35,7 +34,7 @@ export { createRefusedFinding, type Finding } from './analysis/lint/finding.ts'
 export { type KnownCredentials, listNames, suggestGroup } from './analysis/lint/lint-names.ts'
 export { lintWithShadowPolicies } from './analysis/lint/lint-policies.ts'
 export { countCalls, type RecordedCall, type ReplayedCalls, ReplayTally } from './analysis/replay.ts'
-export { formatRule, listNamespaces } from './analysis/steps.ts'
+export { formatRule } from './analysis/steps.ts'
 export {
   type AuthorizationRequest,
   type ConditionFact,
@@ -57,7 +56,6 @@ export type { ReportConditionFailure } from './engine/compiled-rule.ts'
 export { type Allowed, type Decision, qualifiedRuleName, type RuleReference } from './engine/decision.ts'
 export {
   isNamespaceMember,
-  namespaceKey,
   objectKindOfPermission,
   objectPosition,
   readsPart,

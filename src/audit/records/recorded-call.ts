@@ -28,7 +28,7 @@ export function readRecordedCall(record: AuditRecord): RecordedCall | undefined 
   if (record.kind === 'intent') return { ...common, ...readAllowed(record) }
   if (record.reason !== 'no_rule' && record.reason !== 'denied') return undefined
   const refused = parseRefusedPermission(record)
-  return { ...common, refused, facts: undefined, objects: [], restrictedBy: [] }
+  return { ...common, refused, facts: undefined, objects: [] }
 }
 
 function readCaller({ name, method, credentialId, groups, groupsOmitted }: AuditedPrincipal): KnownCaller {
@@ -43,14 +43,13 @@ function readCaller({ name, method, credentialId, groups, groupsOmitted }: Audit
   }
 }
 
-function readAllowed({ operation, effect, details, objects = [], restrictedBy = [] }: IntentEntry) {
+function readAllowed({ operation, effect, details, objects = [] }: IntentEntry) {
   const definition = findOperation(operation)
   // The details of a read, and of the operation that started a job, are no facts.
   const readFacts = (one: Operation | undefined, recorded: Details = {}) =>
     one === undefined || effect === 'read' ? undefined : parseFactDetails(one, recorded)
   return {
     refused: undefined,
-    restrictedBy,
     facts: readFacts(definition, details),
     objects: objects.map((object) => ({
       permission: object.operation,

@@ -19,8 +19,7 @@ import {
 } from '../../policy/index.ts'
 import { runStep } from '../common/command-failure.ts'
 import type { Io } from '../common/io.ts'
-import { addReport, type Report } from './policy-report.ts'
-import { configOption, loadSources, readPolicyContext } from './policy-sources.ts'
+import { addReport, configOption, loadSources, type Report } from './policy-command.ts'
 
 interface Options {
   readonly config?: string
@@ -38,8 +37,7 @@ export function addDiff(policy: Command, io: Io): void {
   addReport(command, io, ['diff policies candidate'], diff)
 
   async function diff(before: string, after: string, { config, failOnChange }: Options): Promise<Report> {
-    const context = await readPolicyContext(config, io)
-    const [one, other] = [await loadSources(context, [before]), await loadSources(context, [after])]
+    const [one, other] = [await loadSources([before], config, io), await loadSources([after], config, io)]
     const found = await runStep('the policies cannot be compared', async () =>
       diffPolicies(one.set, other.set),
     )

@@ -10,10 +10,9 @@ import {
   listIgnoredFiles,
 } from '../../policy/index.ts'
 import { runStep } from '../common/command-failure.ts'
-import { addReport, type Report } from './policy-report.ts'
-import { addSourceOptions, loadSources, readPolicyContext, type SourceOptions } from './policy-sources.ts'
+import { addSourceReport, type Report, type SourcePolicies } from './policy-command.ts'
 
-interface Options extends SourceOptions {
+interface Options {
   readonly strict?: true
 }
 
@@ -21,15 +20,13 @@ export function addLint(policy: Command, io: Io): void {
   const command = policy
     .command('lint')
     .description('find rules that never apply, are redundant or can be bypassed, and other likely mistakes')
-  addSourceOptions(command).option('--strict', 'fail on warnings')
-  addReport(command, io, ['lint --policies policies --strict'], (options: Options) => lint(options, io))
+    .option('--strict', 'fail on warnings')
+  addSourceReport(command, io, ['lint --policies policies --strict'], lint)
 }
 
-async function lint(options: Options, io: Io): Promise<Report> {
-  const context = await readPolicyContext(options.config, io, options.policies)
-  const loaded = await loadSources(context)
-  const known = context.settings && (await readKnownCredentials(context.settings))
-  const ignored = await listIgnoredFiles(context.folders)
+async function lint(loaded: SourcePolicies, options: Options): Promise<Report> {
+  const known = loaded.settings && (await readKnownCredentials(loaded.settings))
+  const ignored = await listIgnoredFiles(loaded.folders)
   const findings = [
     ...ignored.map(({ name }) => createIgnoredFinding(name)),
     ...lintWithShadowPolicies(loaded, known),

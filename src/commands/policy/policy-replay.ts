@@ -2,14 +2,13 @@ import { formatCount, groupBy } from '../../lib/index.ts'
 import type { Command } from 'commander'
 import { formatIdentifierText } from '../../catalog-api/index.ts'
 import type { Io } from '../common/io.ts'
-import { addReport, type Report } from './policy-report.ts'
 import { readAuditLog, readRecordedCall } from '../../audit/index.ts'
 import { listKeys } from '../../identity/index.ts'
 import { countCalls, formatAnswer, type ReplayedCalls, ReplayTally } from '../../policy/index.ts'
 import { collect, parseTimeOrAge } from '../common/arguments.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
 import { LogProblems } from '../common/log-problems.ts'
-import { configOption, loadSources, readPolicyContext } from './policy-sources.ts'
+import { addReport, configOption, loadSources, type Report } from './policy-command.ts'
 import { formatGroups } from './policy-diff.ts'
 
 interface Options {
@@ -36,7 +35,7 @@ export function addReplay(policy: Command, io: Io): void {
       'only requests since this time, such as 2026-01-31T00:00:00Z or 1h (one hour ago)',
       parseTimeOrAge,
     )
-    .option('--fail-on-change', 'exit with status 1 if a decision or a restriction changes')
+    .option('--fail-on-change', 'exit with status 1 if a decision changes')
   const example = 'replay --audit .catalog-gateway/audit --candidate candidate'
   addReport(command, io, [example], (options: Options) => replay(options, io))
   command.addHelpText(
@@ -49,7 +48,7 @@ export function addReplay(policy: Command, io: Io): void {
 
 async function replay(options: Options, io: Io): Promise<Report> {
   const { audit, candidate, config, keys, since, failOnChange } = options
-  const { set } = await loadSources(await readPolicyContext(config, io), candidate)
+  const { set } = await loadSources(candidate, config, io)
   const stored = keys === undefined ? [] : await runStep('the keys cannot be listed', () => listKeys(keys))
   const tally = new ReplayTally({
     candidate: set,
@@ -63,65 +62,36 @@ async function replay(options: Options, io: Io): Promise<Report> {
     }
   })
   const result = tally.getResult()
-  const { calls, changed, restricted } = result
+  const { calls, changed } = result
   if (calls === 0)
     throw new CommandFailure(`${audit} contains no requests; is it the folder of an audit log?`)
-  const changes =
-    changed.length > 0
-      ? `${countCalls(changed)} decisions change`
-      : restricted.length > 0
-        ? `${countCalls(restricted)} calls would be restricted otherwise`
-        : undefined
-  const failure = problems.describe() ?? (failOnChange && changes)
+  const changes = failOnChange && changed.length > 0 ? `${countCalls(changed)} decisions change` : undefined
+  const failure = problems.describe() ?? changes
   return { content: result, lines: formatReplay(result), failure }
 }
 
 type Result = ReturnType<ReplayTally['getResult']>
 
-function formatReplay({ calls, unchanged, changed, undecided, restricted }: Result): readonly string[] {
+function formatReplay({ calls, unchanged, changed, undecided }: Result): readonly string[] {
   const byReason = groupBy(undecided, ({ missing = [] }) => missing.join(' and '))
   return [
-    ...formatGroups([...changed.map(formatChanged), ...restricted.map(formatRestricted)]),
+    ...formatGroups(changed.map(formatChanged)),
     ...[...byReason].map(
       ([missing, all]) => `undecided: ${countCalls(all)}, because the log does not contain ${missing}`,
     ),
-    ...(restricted.length === 0
-      ? []
-      : [
-          `restricted otherwise: ${countCalls(restricted)}; the log does not contain their filters and columns, so restrictions may also refuse them`,
-        ]),
     `${calls} calls: ${unchanged} unchanged, ${countCalls(changed)} changed, ${countCalls(undecided)} undecided`,
   ]
 }
 
-function formatChanged(calls: ReplayedCalls): readonly string[] {
-  const { before, after = { allowed: false } } = calls
-  const [was, is] = before.allowed ? ['allowed', 'denied'] : ['denied', 'allowed']
-  return formatCalls(calls, `${was} -> ${is}`, formatAnswer(before), formatAnswer(after))
-}
-
-function formatRestricted(calls: ReplayedCalls): readonly string[] {
-  const { before, after, possible } = calls.restrictions ?? { before: [], after: [], possible: [] }
-  const [was, is] = [before, after].map((names) =>
-    names.length === 0 ? 'not restricted' : `restricted by ${names.join(' and ')}`,
-  )
-  const depending =
-    possible.length === 0 ? '' : `; depending on the caller, restricted by ${possible.join(' and ')}`
-  return formatCalls(calls, 'restricted otherwise', `${was}`, `${is}${depending}`)
-}
-
 /** The first line is the operation. */
-function formatCalls(
-  { operation, principal, count, example: { time, id, request } }: ReplayedCalls,
-  change: string,
-  before: string,
-  after: string,
-): readonly string[] {
+function formatChanged(calls: ReplayedCalls): readonly string[] {
+  const { operation, principal, count, before, after = { allowed: false }, example } = calls
+  const { time, id, request } = example
   return [
     operation,
-    `  ${principal}: ${change}, ${formatCount(count, 'call')}`,
-    `    before: ${before}`,
-    `    after:  ${after}`,
+    `  ${principal}: ${before.allowed ? 'allowed -> denied' : 'denied -> allowed'}, ${formatCount(count, 'call')}`,
+    `    before: ${formatAnswer(before)}`,
+    `    after:  ${formatAnswer(after)}`,
     `    for example ${time} on ${formatIdentifierText(id)}, request ${request}`,
   ]
 }

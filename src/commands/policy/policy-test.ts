@@ -1,18 +1,15 @@
 import type { Command } from 'commander'
-import { formatDisagreements, runTests, type TestResult } from '../../policy/index.ts'
+import { formatDisagreements, type LoadedPolicies, runTests, type TestResult } from '../../policy/index.ts'
 import { CommandFailure } from '../common/command-failure.ts'
 import type { Io } from '../common/io.ts'
-import { addReport, type Report } from './policy-report.ts'
-import { addSourceOptions, loadSources, readPolicyContext, type SourceOptions } from './policy-sources.ts'
+import { addSourceReport, type Report } from './policy-command.ts'
 
 export function addTest(policy: Command, io: Io): void {
   const command = policy.command('test').description('run the tests in the policies')
-  addSourceOptions(command)
-  addReport(command, io, ['test --policies policies'], (options: SourceOptions) => test(options, io))
+  addSourceReport(command, io, ['test --policies policies'], test)
 }
 
-async function test(options: SourceOptions, io: Io): Promise<Report> {
-  const loaded = await loadSources(await readPolicyContext(options.config, io, options.policies))
+function test(loaded: LoadedPolicies): Report {
   const { tests } = loaded
   if (tests.length === 0) throw new CommandFailure('no tests in the policies; add "tests" to one of them')
   const { results, coverage } = runTests(tests, loaded)

@@ -1,4 +1,4 @@
-import { formatIdentifierText, parseIdentifierText, refusal } from '../../catalog-api/index.ts'
+import { parseIdentifierText, refusal } from '../../catalog-api/index.ts'
 import { anonymousPrincipal } from '../../identity/index.ts'
 import { runAtOnce, suggestSimilar } from '../../lib/index.ts'
 import {
@@ -11,7 +11,6 @@ import {
   explain,
   findDocumentProblems,
   formatDisagreements,
-  formatExplanation,
   formatProblem,
   lintWithShadowPolicies,
   type LoadedPolicies,
@@ -102,14 +101,12 @@ function createTestReport(after: LoadedPolicies) {
 
 /** With the explanation that `policy explain` prints. */
 function createAnswer(request: AuthorizationRequest, before: PolicySet, after: PolicySet) {
-  const { principal, permission, id } = request
-  const title = `${principal.name}: ${permission} on ${formatIdentifierText(id)}`
-  const explanation = explain(after, request)
+  const { title, report, lines } = explain(after, request)
   return {
     title,
     before: decideListing(before, request).decision.allowed,
-    after: explanation.decision.allowed,
-    explanation: formatExplanation(title, explanation).join('\n'),
+    after: report.decision.allowed,
+    explanation: lines.join('\n'),
   }
 }
 

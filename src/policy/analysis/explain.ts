@@ -1,42 +1,101 @@
-import { getOperation, isOperationName, type Permission } from '../../catalog-api/index.ts'
-import { groupBy } from '../../lib/index.ts'
+import {
+  formatIdentifierText,
+  getOperation,
+  type Identifier,
+  isOperationName,
+  type Permission,
+} from '../../catalog-api/index.ts'
+import { alignColumns, formatCount, groupBy } from '../../lib/index.ts'
 import { conditionFacts, type AuthorizationRequest } from '../conditions/authorization-request.ts'
 import { describeConditionError } from '../conditions/condition-errors.ts'
 import { factsAvailableFor } from '../conditions/permission-facts.ts'
-import type { Step } from '../engine/evaluate.ts'
+import type { Decision } from '../engine/decision.ts'
+import type { ConditionResult, Step } from '../engine/evaluate.ts'
 import { namespaceKey, objectPosition } from '../engine/object-position.ts'
 import { knownFromPrincipal } from '../engine/subject.ts'
 import type { PolicySet } from '../policy-set.ts'
 import { formatTags } from '../tags/object-tags.ts'
 import { findContact, findGrounds, getDenialStatus } from '../visibility/concealment.ts'
 import { decideListing } from '../visibility/visibility.ts'
-import { listSteps, reportRule } from './steps.ts'
+import {
+  formatAnswer,
+  formatColumns,
+  formatCondition,
+  formatConditionResult,
+  formatPolicySubjects,
+} from './format-policy.ts'
+import { formatRule, listSteps, reportRule } from './steps.ts'
 
-export type Explanation = ReturnType<typeof explain>
+/** Another permission that a request requires, and the decision about it. */
+interface Requirement {
+  readonly permission: Permission
+  readonly id: Identifier
+  readonly includesSubtree: boolean
+  readonly requiredBy: string | undefined
+  readonly decision: Decision
+}
 
-/** Returns the decision about a request, what it is based on, and what becomes of each rule about the operation. */
-export function explain(set: PolicySet, request: AuthorizationRequest) {
+/** Returns the decision about a request and what it is based on; the lines also say what becomes of each rule about the operation. */
+export function explain(
+  set: PolicySet,
+  request: AuthorizationRequest,
+  requires: readonly Requirement[] = [],
+) {
+  const { permission, kind, id, principal } = request
   const { decision, byVisibility } = decideListing(set, request)
-  const restriction = decision.allowed ? set.findRestriction(request) : undefined
-  const status = decision.allowed ? undefined : getDenialStatus(set, request)
+  const { allowed, rule } = decision
+  const restriction = allowed ? set.findRestriction(request) : undefined
+  const status = allowed ? undefined : getDenialStatus(set, request)
   const isReadable = status === 403
-  return {
+  const grounds = {
+    message: isReadable ? findGrounds(set, request, decision).message : undefined,
+    contact: isReadable ? findContact(set, request, decision) : undefined,
+  }
+  const report = {
     decision,
     ...(byVisibility && { isByVisibility: true }),
     /** Of the response to a denial; a 404 is that for an object that does not exist. */
     status,
-    message: isReadable ? findGrounds(set, request, decision).message : undefined,
-    contact: isReadable ? findContact(set, request, decision) : undefined,
+    ...grounds,
     /** What is left of the table; `rows` as they are sent to the engine. */
     restriction: restriction && {
       columns: Object.fromEntries(restriction.columns),
       rows: restriction.rows,
-      rules: restriction.parts.map(({ rule }) => rule),
+      rules: restriction.parts.map((part) => part.rule),
     },
     facts: listDecidedFacts(request),
-    tags: formatTags(set.findTags(objectPosition(request.kind, request.id))),
-    levels: explainRules(set, request),
+    requires,
   }
+  const position = objectPosition(kind, id)
+  const tags = formatTags(set.findTags(position))
+  const question = { permission, position, caller: knownFromPrincipal(principal), input: request }
+  const { rules } = listSteps(set, question)
+  const levels = formatLevels(set, request, rules)
+  // That of the steps says why it covers the operation.
+  const deciding = rules.find((step) => step.document.name === rule?.policy && step.rule.id === rule.rule)
+  const by =
+    rule === undefined ? 'no rule allows it' : `by ${formatRule(deciding ? reportRule(deciding) : rule)}`
+  const title = `${principal.name}: ${permission} on ${formatIdentifierText(id)}`
+  const lines = [
+    `${allowed ? 'allowed' : 'denied'}  ${title}`,
+    `  ${byVisibility ? 'no rule allows it itself, but it shows what is visible beneath, ' : ''}${by}`,
+    ...(allowed ? [] : [`  response ${status === 404 ? '404, as if it did not exist' : status}`]),
+    ...Object.entries(grounds).flatMap(([what, text]) =>
+      text === undefined ? [] : [`    ${what}  ${text}`],
+    ),
+    ...(report.restriction === undefined
+      ? []
+      : [
+          `  restricted by ${report.restriction.rules.map(formatRule).join(' and ')}`,
+          `    columns  ${formatColumns(report.restriction.columns)}`,
+          `    rows     ${report.restriction.rows ?? 'all'}`,
+        ]),
+    ...requires.map(formatRequired),
+    `  facts  ${report.facts.map(formatFact).join(', ') || 'none'}`,
+    ...(tags === '' ? [] : [`  tags   ${tags}`]),
+    ...(levels.length === 0 ? ['no policy applies to this object or its parents'] : levels),
+  ]
+  return { title, report, lines }
 }
 
 /** Each with its value, or with the reason why it is unknown. */
@@ -61,40 +120,57 @@ function describeUnknownBranch(permission: Permission): string {
   return unknownBranch === 'tag' ? 'that of the tag' : 'any branch'
 }
 
-/** Returns what becomes of each rule about the request, by the namespaces with policies from the root to the object. */
-export function explainRules(set: PolicySet, request: AuthorizationRequest) {
-  const { permission, kind, id, principal } = request
-  const position = objectPosition(kind, id)
-  const question = { permission, position, caller: knownFromPrincipal(principal), input: request }
-  const { rules } = listSteps(set, question)
-  const levels = groupBy(set.documentsAbove(position.namespace), ({ namespace }) => namespaceKey(namespace))
-  const ofLevels = groupBy(rules, ({ document }) => namespaceKey(document.namespace))
-  return [...levels].map(([level, documents]) => {
-    const own = ofLevels.get(level) ?? []
-    return {
-      namespace: documents[0]?.namespace ?? [],
-      /** Whether it does not inherit allows from above. */
-      isBoundary: documents.some(({ inherit }) => !inherit),
-      /** Whether it reserves the permission (`final`). */
-      isReserving: documents.some(({ final }) => final.has(permission)),
-      rules: own.map(explainRule),
-      otherRules: documents.reduce((sum, { rules }) => sum + rules.length, 0) - own.length,
-    }
+function formatFact(fact: ReturnType<typeof listDecidedFacts>[number]): string {
+  return `${fact.name}: ${'value' in fact ? JSON.stringify(fact.value) : `unknown (${fact.unknown})`}`
+}
+
+function formatRequired(required: Requirement): string {
+  const { permission, id, includesSubtree, requiredBy, decision } = required
+  const object = `${includesSubtree ? 'everything beneath ' : ''}${formatIdentifierText(id)}`
+  return `  also requires ${permission} on ${object} (${requiredBy}): ${formatAnswer(decision)}`
+}
+
+/** Formats what becomes of each rule, by the namespaces with policies from the root to the object. */
+function formatLevels(
+  set: PolicySet,
+  { permission, kind, id }: AuthorizationRequest,
+  rules: readonly Step[],
+): readonly string[] {
+  const above = set.documentsAbove(objectPosition(kind, id).namespace)
+  const levels = groupBy(above, ({ namespace }) => namespaceKey(namespace))
+  return [...levels].flatMap(([level, documents]) => {
+    const own = rules.filter(({ document }) => namespaceKey(document.namespace) === level)
+    const others = documents.reduce((sum, document) => sum + document.rules.length, 0) - own.length
+    const isBoundary = documents.some(({ inherit }) => !inherit)
+    const isReserving = documents.some(({ final }) => final.has(permission))
+    const notes = [
+      ...(isBoundary ? ['inherit: false, so rules of parents do not allow anything here'] : []),
+      ...(isReserving ? ['final, so no child policy can allow this'] : []),
+    ]
+    const namespace = formatIdentifierText(documents[0]?.namespace ?? [])
+    return [
+      `\n${namespace}${notes.length === 0 ? '' : `  (${notes.join('; ')})`}`,
+      ...alignColumns(
+        own.map((step) => [`  ${step.rule.effect}`, formatRule(reportRule(step)), formatOutcome(step)]),
+      ),
+      ...(others > 0 ? [`  ${formatCount(others, 'rule')} about other operations`] : []),
+    ]
   })
 }
 
-function explainRule(step: Step) {
-  const { outcome, error } = step
-  const { effect, subjects, tables, condition } = step.rule
-  return {
-    ...reportRule(step),
-    effect,
-    subjects,
-    tables,
-    /** Of a rule that applies, its effect. */
-    verdict: outcome !== 'applies' ? outcome : effect === 'deny' ? ('denies' as const) : ('allows' as const),
-    condition: condition?.text,
-    /** Why the condition failed. */
-    ...(outcome === 'failed' && { reason: describeConditionError(error) }),
+function formatOutcome({ outcome, error, rule }: Step): string {
+  const { effect, subjects, tables = [], condition } = rule
+  const formatResult = (result: ConditionResult): string =>
+    condition === undefined ? '' : `: ${formatConditionResult(condition.text, result)}`
+  const texts: Readonly<Record<Step['outcome'], string>> = {
+    applies: `applies${formatResult('true')}`,
+    'other-caller': `other subjects: ${formatPolicySubjects(subjects)}`,
+    'other-table': `other tables: ${tables.join(', ')}`,
+    stopped: 'blocked by inherit: false beneath',
+    reserved: 'blocked by final above',
+    false: `does not apply${formatResult('false')}`,
+    failed: `${effect === 'deny' ? 'applies' : 'does not apply'}: evaluation failed (${describeConditionError(error)}): ${formatCondition(condition?.text ?? '')}`,
+    open: 'may apply',
   }
+  return texts[outcome]
 }

@@ -19,9 +19,7 @@ import {
   constantFacts,
   requirementFacts,
 } from '../conditions/permission-facts.ts'
-import { createRuleReference } from '../engine/compiled-rule.ts'
-import { qualifiedRuleName, type RuleReference } from '../engine/decision.ts'
-import type { RestrictionStep, Step } from '../engine/evaluate.ts'
+import type { Step } from '../engine/evaluate.ts'
 import { objectKindOfPermission, objectPosition } from '../engine/object-position.ts'
 import type { KnownCaller } from '../engine/subject.ts'
 import type { PolicySet, Question } from '../policy-set.ts'
@@ -43,8 +41,6 @@ export interface RecordedCall {
   readonly clientAddress: string | undefined
   /** The decision that was recorded. */
   readonly before: Answer
-  /** The restrictions of a read. */
-  readonly restrictedBy: readonly RuleReference[]
   /** Undefined if the log has none, as of reads and denials. */
   readonly facts: KnownFacts | undefined
   /** All further permissions that an allowed call required, with the facts of the entry of a batch. */
@@ -63,14 +59,6 @@ export interface ReplayedCall extends Pick<RecordedCall, 'operation' | 'principa
   readonly after?: Answer
   /** If `after` is undefined: what the log does not contain. */
   readonly missing?: readonly string[]
-  /** Undefined for a call that is not allowed, and if the restrictions of its table stay. */
-  readonly restrictions?: {
-    /** Those in the record. */
-    readonly before: readonly string[]
-    readonly after: readonly string[]
-    /** Those that depend on who the caller is, which the record does not say. */
-    readonly possible: readonly string[]
-  }
 }
 
 interface ReplayOptions {
@@ -103,7 +91,6 @@ export class ReplayTally {
     this.#tallies.set(key, { count: count + 1, ...replayed, example })
   }
 
-  /** Those in `restricted` are allowed calls that other restrictions would apply to; they may be among the others, too. */
   getResult() {
     const all = [...this.#tallies.values()]
     const undecided = all.filter(({ after }) => after === undefined)
@@ -114,7 +101,6 @@ export class ReplayTally {
       unchanged: calls - countCalls(changed) - countCalls(undecided),
       changed,
       undecided,
-      restricted: all.filter(({ restrictions }) => restrictions !== undefined),
     }
   }
 }
@@ -140,8 +126,7 @@ export function replayCall(call: RecordedCall, options: ReplayOptions): Replayed
   if (!before.allowed && definition !== undefined && mayRequireOtherObjects(definition))
     missing.add('which other permissions it required')
   if (missing.size > 0) return { ...common, missing: [...missing] }
-  const [{ after = { allowed: true }, restrictions = [] } = {}] = decisions
-  return { ...common, after, ...compareRestrictions(call, restrictions) }
+  return { ...common, after: decisions[0]?.after ?? { allowed: true } }
 }
 
 /** Adds groups that are not recorded. Complete groups of the record exclude those of another time. */
@@ -235,16 +220,16 @@ function requireBesides(
 function decidePermission(
   candidate: PolicySet,
   question: Question & RequiredPermission,
-): Pick<ReplayedCall, 'after' | 'missing'> & { readonly restrictions?: readonly RestrictionStep[] } {
+): Pick<ReplayedCall, 'after' | 'missing'> {
   const { permission, caller, otherwise, includesDescendants, isUncertain } = question
-  const { kind: result, by, possible, restrictions } = listSteps(candidate, question)
+  const { kind: result, by, possible } = listSteps(candidate, question)
   if (result === 'open') return { missing: describeOpen(possible, caller) }
   if (result === 'denied' && by === undefined && otherwise !== undefined)
     return otherwise === 'entries' ? { after: { allowed: true } } : { missing: [otherwise] }
   if (result === 'denied' && isUncertain) return { missing: [`whether it also required ${permission}`] }
   if (result === 'allowed' && includesDescendants && !isAllowedBeneath(candidate, question))
     return { missing: ['what the policies beneath say'] }
-  return { after: { allowed: result === 'allowed', ...(by && { rule: reportRule(by) }) }, restrictions }
+  return { after: { allowed: result === 'allowed', ...(by && { rule: reportRule(by) }) } }
 }
 
 /** Whether all that there may be beneath a namespace is allowed. */
@@ -278,25 +263,4 @@ function describeOpen(rules: readonly Step[], caller: KnownCaller): readonly str
     ...(groups.length > 0 ? [`${whichGroups} of the caller`] : []),
     ...rules.flatMap(({ condition }) => (condition === undefined ? [] : [`whether ${condition.text}`])),
   ]
-}
-
-/**
- * Compares restrictions with those of the record by name. What the call asked for is not in the log, so whether a restriction
- * would refuse it is not known.
- */
-function compareRestrictions(
-  { restrictedBy }: RecordedCall,
-  restrictions: readonly RestrictionStep[],
-): Pick<ReplayedCall, 'restrictions'> {
-  const before = restrictedBy.map(qualifiedRuleName)
-  const [after, possible]: [string[], string[]] = [[], []]
-  for (const step of restrictions) {
-    const name = qualifiedRuleName(createRuleReference(step))
-    // A restriction of the record named the caller.
-    const applies = step.match === true || before.includes(name)
-    ;(applies ? after : possible).push(name)
-  }
-  const isSame =
-    possible.length === 0 && after.length === before.length && before.every((name) => after.includes(name))
-  return isSame ? {} : { restrictions: { before, after, possible } }
 }

@@ -117,21 +117,6 @@ it.each(['explain', 'what-can'])('%s notes a group that no rule names', async (c
   })
 })
 
-it.each([
-  [
-    'payments',
-    'note: payments is the namespace of a policy; InsertIntoTable takes a table, such as payments/orders\n',
-  ],
-  ['payments.booked', 'note: dots do not separate names; did you mean payments/booked?\n'],
-  ['payments/v1.2', ''],
-])('notes that the id %s is probably another one', async (id, messages) => {
-  for (const command of ['explain', 'who-can'])
-    expect(await policy(command, '--policies', examples, 'InsertIntoTable', id)).toMatchObject({
-      status: 0,
-      messages,
-    })
-})
-
 it('a listing that no rule allows is explained as the gateway decides it: by what is visible beneath', async () => {
   const deny = { id: 'hide', effect: 'deny', subjects: { users: ['eve'] }, operations: ['ListNamespaces'] }
   const root = { metadata: { name: 'root' }, namespace: [], rules: [deny] }

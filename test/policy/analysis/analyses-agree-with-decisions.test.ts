@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { anonymousPrincipal, type Principal } from '../../../src/identity/principal.ts'
-import { explainRules } from '../../../src/policy/analysis/explain.ts'
+import { listSteps } from '../../../src/policy/analysis/steps.ts'
 import { getEvaluator } from '../../../src/policy/conditions/condition.ts'
 import { createNameMatcher } from '../../../src/policy/conditions/name-pattern.ts'
 import type { NamedSubjects, Subjects } from '../../../src/policy/language/policy-document.ts'
@@ -9,11 +9,14 @@ import type { AuthorizationRequest } from '../../../src/policy/conditions/author
 import type { RuleReference } from '../../../src/policy/engine/decision.ts'
 import { objectPosition } from '../../../src/policy/engine/object-position.ts'
 import type { PolicySet } from '../../../src/policy/policy-set.ts'
-import type { Subject } from '../../../src/policy/engine/subject.ts'
+import { knownFromPrincipal, type Subject } from '../../../src/policy/engine/subject.ts'
+import type { Step } from '../../../src/policy/engine/evaluate.ts'
 import { whatCan, whoCan, type Grant } from '../../../src/policy/analysis/grants.ts'
 import { arbitraryPolicies, arbitraryRequest, taggedPolicies } from '../policy-arbitraries.ts'
 import { createCaller, compilePolicySet, formatPolicies } from '../policy-builder.ts'
 import { isThorough } from '../../support/thorough.ts'
+
+const depthOf = ({ document }: Step) => document.namespace.length
 
 const requests = fc.array(arbitraryRequest, { minLength: 10, maxLength: 10 })
 
@@ -22,17 +25,16 @@ it('explain: the decision names the most specific applying deny, otherwise the m
     fc.property(fc.oneof(arbitraryPolicies, taggedPolicies), requests, (policies, requests) => {
       const set = compilePolicySet(policies)
       for (const request of requests) {
-        const applying = explainRules(set, request)
-          .toReversed()
-          .flatMap(({ rules }) => rules)
-          .filter(
-            ({ effect, verdict }) =>
-              /allows|denies/.test(verdict) || (effect === 'deny' && verdict === 'failed'),
-          )
-        const first = (wanted: string) => applying.find(({ effect }) => effect === wanted)
+        const { permission, kind, id, principal } = request
+        const caller = knownFromPrincipal(principal)
+        const question = { permission, position: objectPosition(kind, id), caller, input: request }
+        const { possible } = listSteps(set, question)
+        const deepestFirst = possible.toSorted((one, other) => depthOf(other) - depthOf(one))
+        const first = (wanted: Step['rule']['effect']) =>
+          deepestFirst.find((step) => step.rule.effect === wanted)
         const deciding = first('deny') ?? first('allow')
         const { policy, rule } = set.decide(request).rule ?? {}
-        expect([policy, rule], formatPolicies(policies)).toEqual([deciding?.policy, deciding?.rule])
+        expect([policy, rule], formatPolicies(policies)).toEqual([deciding?.document.name, deciding?.rule.id])
       }
     }),
     { numRuns: isThorough ? 120 : 13 },

@@ -1,0 +1,93 @@
+import type { Command } from 'commander'
+import type { GatewaySettings } from '../../config/index.ts'
+import {
+  assertAnyPolicy,
+  compileContents,
+  createPolicyVocabulary,
+  createSettingsVocabulary,
+  type LoadedPolicies,
+  type PolicyVocabulary,
+  readPolicies,
+} from '../../policy/index.ts'
+import { collect, readConfig } from '../common/arguments.ts'
+import { CommandFailure, runStep } from '../common/command-failure.ts'
+import { printJson, printLine, type Io } from '../common/io.ts'
+import { formatExample, jsonOption } from '../common/new-command.ts'
+
+/** What a command has found. */
+export interface Report {
+  /** For `--json`. */
+  readonly content: unknown
+  readonly lines: readonly string[]
+  /** Why the command fails after it has printed the report. */
+  readonly failure?: string | undefined
+}
+
+/** The arguments and options of a command, whose types its definition has. */
+type Given = Parameters<Parameters<Command['action']>[0]>
+
+/** Completes a command that prints a report, as lines or as JSON. `find` takes what the command is given. */
+export function addReport(
+  command: Command,
+  io: Io,
+  examples: readonly string[],
+  find: (...given: Given) => Promise<Report>,
+): void {
+  command
+    .option(...jsonOption)
+    .addHelpText('after', formatExample(...examples.map((example) => `catalog-gateway policy ${example}`)))
+    .action(async (...given) => {
+      const { content, lines, failure } = await find(...given)
+      if (command.opts()['json']) printJson(io, content)
+      else for (const line of lines) printLine(io, line)
+      if (failure !== undefined) throw new CommandFailure(failure)
+    })
+}
+
+/** Policies, what may be in them, and the settings of `--config`. */
+export interface SourcePolicies extends LoadedPolicies {
+  readonly folders: readonly string[]
+  readonly vocabulary: PolicyVocabulary
+  readonly settings: GatewaySettings | undefined
+}
+
+/** Completes a command about the policies of `--policies`, or else of the settings. `find` takes these, and what the command is given. */
+export function addSourceReport(
+  command: Command,
+  io: Io,
+  examples: readonly string[],
+  find: (policies: SourcePolicies, ...given: Given) => Report | Promise<Report>,
+): void {
+  command.option('--policies <dir>', 'a folder of policies; repeatable', collect, []).option(...configOption)
+  addReport(command, io, examples, async (...given) => {
+    const { policies, config } = command.opts<{ policies: readonly string[]; config?: string }>()
+    if (policies.length === 0 && config === undefined)
+      command.error('error: expected --policies <dir> or --config <file>')
+    return find(await loadSources(policies, config, io), ...given)
+  })
+}
+
+export const configOption = [
+  '--config <file>',
+  'the settings of the gateway: its policy folders, and extra operations that policies name',
+] as const
+
+/** The vocabulary without settings: the policies may be those of `dev`. */
+const anySettings = createPolicyVocabulary({ acceptsDevelopment: true })
+
+/** Loads the policies of folders; without any, those of the settings. Throws CommandFailure with all errors in them, and if there are none. */
+export async function loadSources(
+  paths: readonly string[],
+  config: string | undefined,
+  io: Io,
+): Promise<SourcePolicies> {
+  const settings = config === undefined ? undefined : await readConfig(config, io)
+  const vocabulary = settings === undefined ? anySettings : createSettingsVocabulary(settings)
+  const folders = paths.length === 0 ? (settings?.policies.folder ?? []) : paths
+  const names = folders.join(' and ')
+  return runStep(`the policies in ${names} cannot be used`, async () => {
+    const contents = await readPolicies(folders, vocabulary)
+    assertAnyPolicy(names, contents.documents.length)
+    return { ...compileContents(contents), folders, vocabulary, settings }
+  })
+}
