@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openApiKeys } from '../../src/identity/api-keys/api-keys.ts'
 import { generateApiKey, hashSecret, identifyPepper } from '../../src/identity/api-keys/api-key-format.ts'
-import { formatKeyLines, formatKeyLine } from '../../src/identity/api-keys/key-store-file.ts'
+import { formatKeyStore, toKeyLine } from '../../src/identity/api-keys/key-store-file.ts'
 import { createKey, revokeKey } from '../../src/identity/api-keys/key-store.ts'
 import { processorCost, type Growth } from './growth.ts'
 
@@ -29,9 +29,9 @@ export const keys: Growth = {
         pepper: identifyPepper(pepper),
         createdAt,
       }
-      return formatKeyLine(key)
+      return toKeyLine(key)
     })
-    await writeFile(file, formatKeyLines({ head: [], lines }))
+    await writeFile(file, formatKeyStore({ head: [], lines }))
     let created = ''
     const open = await processorCost('read at the start', async () => {
       const opened = await openApiKeys({ ...options, store: { file, pepper } }, runtime)

@@ -4,7 +4,7 @@
  */
 export { readBootstrapKey, type StaticKey } from './api-keys/api-keys.ts'
 export type { KeyChange } from './api-keys/key-changes.ts'
-export { listKeys, readUsableKeys, type StoredKey } from './api-keys/key-store-file.ts'
+export { listKeys, type StoredKey } from './api-keys/key-store-file.ts'
 export { type CreatedKey, createKey, revokeKey, rotateKey } from './api-keys/key-store.ts'
 export { describeUnusableKeys, readOrCreatePepper, readPepper } from './api-keys/pepper.ts'
 export { type ApplicationPrincipal, authenticateByApplication } from './application.ts'

@@ -7,7 +7,7 @@ export interface IdentityEvent {
   readonly source: string
   /**
    * `changed`: new keys are in force. `failed`: the previous ones remain. `unwritten`: data could not be persisted.
-   * `refused-keys`: entries of the key store are invalid, and only the others are in force.
+   * `refused-keys`: keys of the store have another pepper, and only the others are in force.
    * `found`: a start found changes since they were last recorded. `not-compared`: a start could not find them out.
    * `unusable-keys`: some of the new keys cannot verify signatures. `missing-groups`: a valid token has no groups claim.
    */

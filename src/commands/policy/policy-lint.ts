@@ -2,7 +2,7 @@ import { alignColumns, formatCount } from '../../lib/index.ts'
 import type { Command } from 'commander'
 import type { Io } from '../common/io.ts'
 import { type GatewaySettings, listIssuerNames } from '../../config/index.ts'
-import { readUsableKeys } from '../../identity/index.ts'
+import { listKeys } from '../../identity/index.ts'
 import {
   type Finding,
   type KnownCredentials,
@@ -60,8 +60,8 @@ async function readKnownCredentials({ identity }: GatewaySettings): Promise<Know
   const { apiKeys, bootstrapKey } = identity
   const stored =
     apiKeys &&
-    (await runStep(`the API keys in ${apiKeys.store} cannot be read`, () => readUsableKeys(apiKeys.store)))
-  const keys = [...(stored?.keys ?? []), ...(bootstrapKey === undefined ? [] : [bootstrapKey])]
+    (await runStep(`the API keys in ${apiKeys.store} cannot be read`, () => listKeys(apiKeys.store)))
+  const keys = [...(stored ?? []), ...(bootstrapKey === undefined ? [] : [bootstrapKey])]
   return {
     issuers: listIssuerNames(identity),
     principals: new Set(keys.map(({ principal }) => principal)),

@@ -58,7 +58,7 @@ export async function openIdentity(
           withoutGroups.add(source)
           return undefined
         case 'refused-keys':
-          return log.error(fields, 'invalid API keys refused: the others are in force')
+          return log.error(fields, 'API keys of another pepper refused: the others are in force')
         case 'failed':
           audit.recordReload({ what: 'keys', revision: source, details: { result: 'failure' } })
           return log.error(fields, 'key reload failed')

@@ -8,7 +8,7 @@ import type { IdentityRuntime, ReportEvent } from '../runtime.ts'
 import type { Principal } from '../principal.ts'
 import { assertPepper, hashSecret, parseApiKey } from './api-key-format.ts'
 import { listKeyChanges, openRecordedKeys, type RecordedKeys } from './key-changes.ts'
-import { computeKeyFilesStamp, listKeys, readUsableKeys, type StoredKey } from './key-store-file.ts'
+import { computeKeyFilesStamp, listKeys, type StoredKey } from './key-store-file.ts'
 import { openLastUsedRecorder } from './last-used.ts'
 import { assertPepperOfKeys, describeUnusableKeys } from './pepper.ts'
 
@@ -48,7 +48,7 @@ export interface ApiKeysOptions {
 export interface ApiKeysStatus {
   /** Number of keys in the store, including revoked and expired ones. */
   readonly keys: number
-  /** Whether the current content of the store cannot be loaded, or only its valid entries. */
+  /** Whether the current content of the store cannot be loaded. */
   readonly isOutdated: boolean
   /** When the next principal will have no valid key, in milliseconds since 1970; undefined if none will. */
   readonly nextExpiryMs: number | undefined
@@ -85,8 +85,8 @@ interface LoadedKeys {
 const maxProvenKeys = 50_000
 
 /**
- * Throws if the store cannot be read now or the pepper fits none of its keys, and leaves out its invalid entries; retains
- * the last valid keys if it cannot be loaded later. Keys of an earlier process are never used: they may have been revoked.
+ * Throws if the store cannot be read now or the pepper fits none of its keys; retains the last valid keys if it cannot be
+ * loaded later. Keys of an earlier process are never used: they may have been revoked.
  */
 export async function openApiKeys(
   { store, staticKey, lastUsedIntervalMs }: ApiKeysOptions,
@@ -103,15 +103,14 @@ export async function openApiKeys(
   let reporting = Promise.resolve()
   const onUnwritten = (cause: unknown): void => report({ source: 'api-keys', outcome: 'unwritten', cause })
 
-  /** A start with one invalid entry has the other keys. Later the last keys are better: all of them were valid. */
   async function readKeys(file: string): Promise<LoadedKeys> {
-    if (!isFirst) return loadKeys(await listKeys(file))
-    isFirst = false
-    const { keys, problems } = await readUsableKeys(file)
-    assertPepperOfKeys(pepper, keys)
-    isOutdated = problems.length > 0
-    const refused = [...problems, describeUnusableKeys(pepper, keys) ?? []].flat()
-    if (refused.length > 0) report({ source: 'api-keys', outcome: 'refused-keys', cause: refused.join('\n') })
+    const keys = await listKeys(file)
+    if (isFirst) {
+      assertPepperOfKeys(pepper, keys)
+      const unusable = describeUnusableKeys(pepper, keys)
+      if (unusable !== undefined) report({ source: 'api-keys', outcome: 'refused-keys', cause: unusable })
+      isFirst = false
+    }
     return loadKeys(keys)
   }
 

@@ -1,10 +1,10 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isNode, isSeq, LineCounter, parseDocument, visit, type Document, type Node } from 'yaml'
+import { isMap, isNode, isSeq, LineCounter, parseDocument } from 'yaml'
 import { z } from 'zod'
 import { apiKeyNameSchema, keyPrincipalSchema } from '../../config/index.ts'
-import { fileStamp, getMembers, mapInSlices, validateTimestamp } from '../../lib/index.ts'
 import { findTokenError } from '../../settings/index.ts'
+import { fileStamp, getMembers, mapInSlices, validateTimestamp } from '../../lib/index.ts'
 
 const time = z
   .string('expected a time such as 2026-01-31T12:00:00Z')
@@ -54,77 +54,37 @@ export const storedKeySchema = z
 /** A stored API key: contains the hash of the secret, never the secret. Times are those of RFC 3339. */
 export type StoredKey = z.output<typeof storedKeySchema>
 
-/** A document whose entries may be invalid. */
-const entriesSchema = z.strictObject({ keys: z.array(z.unknown()) })
-
 /** The store is invalid. `problems` lists each error with its file and line, and never contains a value. */
 export class ApiKeyStoreError extends Error {
   override readonly name = 'ApiKeyStoreError'
-  readonly problems: readonly string[]
 
   constructor(problems: readonly string[]) {
     super(problems.join('\n'))
-    this.problems = problems
   }
 }
 
-/** The valid entries of key files, and the errors of the others. */
-export interface UsableKeys {
-  readonly keys: readonly StoredKey[]
-  readonly problems: readonly string[]
-}
-
-/** A key store in YAML with one line for each key: it is read and changed without a YAML parser. */
-export interface KeyLines {
-  /** Comments above `keys:`. */
-  readonly head: readonly string[]
-  /** Lines below `keys:`, without newlines: keys, and comments. */
-  readonly lines: readonly string[]
-}
-
-export interface KeyStore extends UsableKeys {
-  /** Returns the lines of the file, converted if it is written otherwise. */
-  readonly toLines: () => KeyLines
-}
-
 /**
- * Reads a file, or a folder of files (a mounted Secret). Rejects with ApiKeyStoreError with the errors of all files.
+ * Reads a file, or a folder of files (a mounted Secret). Rejects with ApiKeyStoreError with the errors of all files: one may
+ * be in a restriction or a revocation.
  */
 export async function listKeys(path: string): Promise<readonly StoredKey[]> {
-  const { keys, problems } = await readUsableKeys(path)
-  if (problems.length > 0) throw new ApiKeyStoreError(problems)
-  return keys
-}
-
-/**
- * Reads the valid entries of a file or a folder, and the errors of the others. Rejects with ApiKeyStoreError if a whole
- * file is invalid: it may say that a key is revoked.
- */
-export async function readUsableKeys(path: string): Promise<UsableKeys> {
   const files = await listKeyFiles(path)
   if (files.length === 0) throw new ApiKeyStoreError([`${path}: the folder has no .yaml or .yml file`])
   const problems: string[] = []
-  const invalidFiles: string[] = []
   const found = new Map<string, { readonly key: StoredKey; readonly file: string }>()
-  const ambiguous = new Set<string>()
   for (const file of files) {
-    const parsed = await parseKeyStore(await readFile(file, 'utf8'), file).catch((error: unknown) => {
+    const store = await parseKeyStore(await readFile(file, 'utf8'), file).catch((error: unknown) => {
       if (!(error instanceof ApiKeyStoreError)) throw error
-      invalidFiles.push(...error.problems)
-      return { keys: [], problems: [] }
+      problems.push(error.message)
     })
-    problems.push(...parsed.problems)
-    for (const key of parsed.keys) {
+    for (const key of store ? listStoredKeys(store) : []) {
       const other = found.get(key.id)
-      if (other !== undefined) {
-        problems.push(`${file}: duplicate key ${key.id}, also in ${other.file}`)
-        ambiguous.add(key.id)
-      }
+      if (other !== undefined) problems.push(`${file}: duplicate key ${key.id}, also in ${other.file}`)
       found.set(key.id, { key, file })
     }
   }
-  if (invalidFiles.length > 0) throw new ApiKeyStoreError([...problems, ...invalidFiles])
-  return { keys: [...found.values()].flatMap(({ key }) => (ambiguous.has(key.id) ? [] : [key])), problems }
+  if (problems.length > 0) throw new ApiKeyStoreError(problems)
+  return [...found.values()].map(({ key }) => key)
 }
 
 /** Returns a stamp that changes when a file of the store is changed, added or removed. */
@@ -141,85 +101,76 @@ async function listKeyFiles(path: string): Promise<readonly string[]> {
   return names.toSorted().map((name) => join(path, name))
 }
 
+/** A key store: YAML with a line of JSON for each key, so that it is read and changed without a YAML parser. */
+export interface KeyStore {
+  /** Comments above `keys:`. */
+  readonly head: readonly string[]
+  readonly lines: readonly KeyLine[]
+}
+
+/** A line below `keys:`: a key, or a comment. */
+export interface KeyLine {
+  readonly text: string
+  readonly key?: StoredKey
+}
+
+export function listStoredKeys({ lines }: KeyStore): readonly StoredKey[] {
+  return lines.flatMap(({ key }) => key ?? [])
+}
+
+interface ReadStore {
+  readonly head: readonly string[]
+  /** Each with its number in the file. */
+  readonly lines: readonly { readonly number: number; readonly text: string; readonly entry?: unknown }[]
+}
+
 /**
- * Parses a key file, in slices. An entry with any error, be it an unknown member or a duplicate id, is left out, because
- * the error may be in its restriction. Rejects with ApiKeyStoreError if the document itself is invalid.
+ * Parses a key file, in slices. Of a file in other YAML than the commands write, comments are left out. Rejects with
+ * ApiKeyStoreError.
  */
 export async function parseKeyStore(text: string, file: string): Promise<KeyStore> {
-  const { value, formatPosition, toLines } = (await readKeyLines(text, file)) ?? readYaml(text, file)
-  const { error } = entriesSchema.safeParse(value)
-  const list = getMembers(value)['keys']
-  const problems: { readonly path: readonly PropertyKey[]; readonly message: string }[] = [
-    ...(error?.issues ?? []),
-  ]
+  const { head, lines } = (await readLines(text)) ?? readYaml(text, file)
+  const problems: string[] = []
   const seen = new Set<unknown>()
-  const ambiguous = new Set<unknown>()
-  const parsed = await mapInSlices<unknown, StoredKey | undefined>(
-    Array.isArray(list) ? list : [],
-    (entry, index) => {
-      const { data, error: invalid } = storedKeySchema.safeParse(entry)
-      for (const { path, message } of invalid?.issues ?? [])
-        problems.push({ path: ['keys', index, ...path], message })
-      const { id } = getMembers(entry)
-      if (id !== undefined && seen.has(id)) {
-        ambiguous.add(id)
-        problems.push({ path: ['keys', index, 'id'], message: 'duplicate id' })
-      }
-      seen.add(id)
-      return data
-    },
-  )
-  const texts = problems.map(({ path, message }) => `${formatPosition(path)}: ${formatPath(path)}${message}`)
-  if (error !== undefined) throw new ApiKeyStoreError(texts)
-  const keys = parsed.filter((key) => key !== undefined).filter(({ id }) => !ambiguous.has(id))
-  return { keys, problems: texts, toLines }
+  const parsed = await mapInSlices(lines, ({ number, text, entry }): KeyLine => {
+    if (entry === undefined) return { text }
+    const { data: key, error } = storedKeySchema.safeParse(entry)
+    const add = (problem: string): number => problems.push(`${file}:${number}: ${problem}`)
+    for (const { path, message } of error?.issues ?? []) add(`${formatPath(path)}${message}`)
+    const { id } = getMembers(entry)
+    if (id !== undefined && seen.has(id)) add('id: duplicate id')
+    seen.add(id)
+    return key === undefined ? { text } : { text, key }
+  })
+  if (problems.length > 0) throw new ApiKeyStoreError(problems)
+  return { head, lines: parsed }
 }
 
-/** Formats the path of a member as `keys[1].hash: `; empty for the whole file. */
-export function formatPath(path: readonly PropertyKey[]): string {
-  const parts = path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`))
-  return path.length === 0 ? '' : `${parts.join('').slice(1)}: `
-}
-
-interface StoreContent {
-  readonly value: unknown
-  /** Returns the file and the line of a member; for a missing one, those of the containing object. */
-  readonly formatPosition: (path: readonly PropertyKey[]) => string
-  readonly toLines: () => KeyLines
-}
-
-const keysLine = 'keys:'
 const entryMark = '  - '
+const [someKeys, noKeys] = ['keys:', 'keys: []']
 const comment = /^ *(?:#[^\p{C}]*)?$/u
 /** Characters that YAML and JSON may read differently. */
 const special = /[\p{C}\u2028\u2029]/u
 
 /** Reads a store with one line for each key; undefined if it is written otherwise, and so needs a YAML parser. */
-export async function readKeyLines(text: string, file: string): Promise<StoreContent | undefined> {
-  const all = text.split('\n')
+async function readLines(text: string): Promise<ReadStore | undefined> {
+  const all = text.replace(/\n$/, '').split('\n')
   const start = all.findIndex((line) => !comment.test(line))
-  if (all[start] !== keysLine) return undefined
-  if (all.at(-1) === '') all.pop()
-  const lines = all.slice(start + 1)
-  const parsed = await mapInSlices(lines, (line, index) => {
-    if (comment.test(line)) return 'comment'
-    const entry = parseKeyLine(line)
-    return entry === undefined ? undefined : { entry, line: start + 2 + index }
+  if (all[start] !== someKeys) return undefined
+  const lines = await mapInSlices(all.slice(start + 1), (text, index) => {
+    const number = start + 2 + index
+    return comment.test(text) ? { number, text } : { number, text, entry: parseKeyLine(text) ?? null }
   })
-  const keys = parsed.filter((each) => each !== undefined && each !== 'comment')
-  if (keys.length === 0 || parsed.includes(undefined)) return undefined
-  return {
-    value: { keys: keys.map(({ entry }) => entry) },
-    formatPosition: ([, index]) => `${file}:${keys[Number(index)]?.line ?? 1}`,
-    toLines: () => ({ head: all.slice(0, start), lines }),
-  }
+  const entries = lines.filter((line) => 'entry' in line)
+  if (entries.length === 0 || entries.some(({ entry }) => entry === null)) return undefined
+  return { head: all.slice(0, start), lines }
 }
 
 /**
- * Parses the line of a key; undefined if it is none. Accepts only JSON as `formatKeyLine` writes it, which means the same
- * in YAML: no member occurs twice.
+ * Parses the line of a key; undefined if it is none. Accepts only JSON as `toKeyLine` writes it, which means the same in
+ * YAML: no member occurs twice.
  */
-export function parseKeyLine(line: string): unknown {
+function parseKeyLine(line: string): unknown {
   if (!line.startsWith(`${entryMark}{`) || special.test(line)) return undefined
   const json = line.slice(entryMark.length)
   try {
@@ -230,72 +181,36 @@ export function parseKeyLine(line: string): unknown {
   }
 }
 
-export function formatKeyLine(key: StoredKey): string {
-  return entryMark + JSON.stringify(key)
-}
-
-export function formatKeyLines({ head, lines }: KeyLines): string {
-  const list = lines.every((line) => comment.test(line)) ? [`${keysLine} []`, ...lines] : [keysLine, ...lines]
-  return [...head, ...list, ''].join('\n')
-}
-
-function readYaml(text: string, file: string): StoreContent {
+function readYaml(text: string, file: string): ReadStore {
   const error = findTokenError(text)
   if (error !== undefined) throw new ApiKeyStoreError([`${file}:${error.line}: ${error.message}`])
-  const lines = new LineCounter()
+  const positions = new LineCounter()
   // Pretty errors quote the file, and with it hashes or a misplaced key.
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
-  const formatOffset = (offset: number): string => `${file}:${lines.linePos(offset).line}`
-  const errors = document.errors.map(({ pos, message }) => `${formatOffset(pos[0])}: ${message}`)
-  visit(document, {
-    // A shared value cannot be changed in one place only.
-    Alias: (_key, { range }) =>
-      void errors.push(`${formatOffset(range?.[0] ?? 0)}: expected a value instead of an alias`),
-  })
+  const document = parseDocument(text, { lineCounter: positions, prettyErrors: false })
+  const toNumber = (offset = 0): number => positions.linePos(offset).line
+  const errors = document.errors.map(({ pos, message }) => `${file}:${toNumber(pos[0])}: ${message}`)
   if (errors.length > 0) throw new ApiKeyStoreError(errors)
-  return {
-    value: document.toJS(),
-    formatPosition(path) {
-      const nodes = path.map((_, index) => document.getIn(path.slice(0, path.length - index), true))
-      return formatOffset(nodes.find((node) => isNode(node))?.range?.[0] ?? 0)
-    },
-    toLines: () => convertToLines(document),
-  }
+  const { contents } = document
+  const list = isMap(contents) && contents.items.length === 1 ? contents.get('keys') : undefined
+  if (!isSeq(list)) throw new ApiKeyStoreError([`${file}:1: expected "keys:" with a list, and nothing else`])
+  const lines = list.items.map((item) => ({
+    number: isNode(item) ? toNumber(item.range?.[0]) : 1,
+    entry: isNode(item) ? item.toJS(document) : item,
+  }))
+  return { head: [], lines: lines.map((line) => ({ ...line, text: entryMark + JSON.stringify(line.entry) })) }
 }
 
-/** Rewrites a store with one line for each key. Comments of a key move to lines above it. */
-function convertToLines(document: Document): KeyLines {
-  const list = document.get('keys')
-  const items = isSeq(list) ? list.items : []
-  return {
-    head: [
-      ...formatComments(document.commentBefore),
-      ...listComments(document.contents, new Set(items)),
-      ...formatComments(document.comment),
-    ],
-    lines: items.flatMap((item) =>
-      isNode(item)
-        ? [
-            ...listComments(item).map((text) => `  ${text}`),
-            formatKeyLine(storedKeySchema.parse(item.toJS(document))),
-          ]
-        : [],
-    ),
-  }
+/** Formats the path of a member as `groups[1]: `; empty for the whole key. */
+export function formatPath(path: readonly PropertyKey[]): string {
+  const parts = path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`))
+  return path.length === 0 ? '' : `${parts.join('').slice(1)}: `
 }
 
-function listComments(root: Node | null, omitted: ReadonlySet<unknown> = new Set()): readonly string[] {
-  const comments: string[] = []
-  visit(root, (_key, node) => {
-    if (omitted.has(node)) return visit.SKIP
-    if (isNode(node)) comments.push(...formatComments(node.commentBefore), ...formatComments(node.comment))
-    return undefined
-  })
-  return comments
+export function toKeyLine(key: StoredKey): KeyLine {
+  return { text: entryMark + JSON.stringify(key), key }
 }
 
-function formatComments(text: string | null | undefined): readonly string[] {
-  return text === null || text === undefined || text === ''
-    ? []
-    : text.split('\n').map((line) => (line === '' ? '' : `#${line}`))
+export function formatKeyStore({ head, lines }: KeyStore): string {
+  const title = lines.some(({ key }) => key !== undefined) ? someKeys : noKeys
+  return [...head, title, ...lines.map(({ text }) => text), ''].join('\n')
 }

@@ -1,27 +1,24 @@
-import { getMembers, replaceFile } from '../../lib/index.ts'
+import { replaceFile } from '../../lib/index.ts'
 import { assertPepper, formatApiKey, generateApiKey, hashSecret, identifyPepper } from './api-key-format.ts'
 import {
   ApiKeyStoreError,
-  formatKeyLine,
-  formatKeyLines,
+  formatKeyStore,
   formatPath,
-  parseKeyLine,
-  parseKeyStore,
-  storedKeySchema,
+  type KeyLine,
   type KeyStore,
+  listStoredKeys,
+  parseKeyStore,
   type StoredKey,
+  storedKeySchema,
+  toKeyLine,
 } from './key-store-file.ts'
 import { assertPepperOfKeys } from './pepper.ts'
 
 const emptyStore: KeyStore = {
-  keys: [],
-  problems: [],
-  toLines: () => ({
-    head: [
-      '# API keys: written by "catalog-gateway keys". It holds no key, only what is needed to verify one.',
-    ],
-    lines: [],
-  }),
+  head: [
+    '# API keys: written by "catalog-gateway keys". It holds no key, only what is needed to verify one.',
+  ],
+  lines: [],
 }
 
 export interface NewKey {
@@ -50,16 +47,16 @@ export interface CreatedKey {
  */
 export async function createKey(path: string, pepper: Uint8Array, request: NewKey): Promise<CreatedKey> {
   const created = generateKey(pepper, request)
-  await updateStore(path, ({ keys }, lines) => {
+  await updateStore(path, (keys, lines) => {
     assertPepperOfKeys(pepper, keys)
-    return [...lines, formatKeyLine(created.key)]
+    return [...lines, toKeyLine(created.key)]
   })
   return created
 }
 
 /** Revokes a key permanently; a key that is already revoked keeps its time and actor. Throws if the id is unknown. */
 export async function revokeKey(path: string, id: string, revokedBy?: string): Promise<void> {
-  await updateStore(path, ({ keys }, lines) => {
+  await updateStore(path, (keys, lines) => {
     const key = findKey(path, keys, id)
     const revokedAt = new Date().toISOString()
     return key.revokedAt === undefined ? replaceKey(lines, { ...key, revokedAt, revokedBy }) : lines
@@ -76,7 +73,7 @@ export async function rotateKey(
   { id, endsAt, by }: { readonly id: string; readonly endsAt: Date; readonly by?: string },
 ): Promise<CreatedKey> {
   let successor: CreatedKey | undefined
-  await updateStore(path, ({ keys }, lines) => {
+  await updateStore(path, (keys, lines) => {
     const key = findKey(path, keys, id)
     const expires = Date.parse(key.expiresAt ?? '+275760-09-13')
     if (key.revokedAt !== undefined || expires <= Date.now())
@@ -92,7 +89,7 @@ export async function rotateKey(
     const request = { principal, groups, subject, description, expiresAt, createdBy: by, replaces: id }
     successor = generateKey(pepper, request)
     const ended = { ...key, expiresAt: endsAt.toISOString() }
-    return [...(endsAt.getTime() < expires ? replaceKey(lines, ended) : lines), formatKeyLine(successor.key)]
+    return [...(endsAt.getTime() < expires ? replaceKey(lines, ended) : lines), toKeyLine(successor.key)]
   })
   if (successor === undefined)
     throw new Error('the store was replaced by another process and lacks the change')
@@ -132,21 +129,17 @@ function findKey(path: string, keys: readonly StoredKey[], id: string): StoredKe
 }
 
 /** Returns the lines of a store with another line for the key of the same id. */
-function replaceKey(lines: readonly string[], key: StoredKey): readonly string[] {
-  return lines.map((line) =>
-    line.includes(key.id) && getMembers(parseKeyLine(line))['id'] === key.id ? formatKeyLine(key) : line,
-  )
+function replaceKey(lines: readonly KeyLine[], key: StoredKey): readonly KeyLine[] {
+  return lines.map((line) => (line.key?.id === key.id ? toKeyLine(key) : line))
 }
 
 /** Replaces the lines of the store by the result of `change`. Rejects if the store is invalid. */
 async function updateStore(
   path: string,
-  change: (store: KeyStore, lines: readonly string[]) => readonly string[],
+  change: (keys: readonly StoredKey[], lines: readonly KeyLine[]) => readonly KeyLine[],
 ): Promise<void> {
   await replaceFile(path, async (text) => {
     const store = text === undefined ? emptyStore : await parseKeyStore(text, path)
-    if (store.problems.length > 0) throw new ApiKeyStoreError(store.problems)
-    const { head, lines } = store.toLines()
-    return formatKeyLines({ head, lines: change(store, lines) })
+    return formatKeyStore({ head: store.head, lines: change(listStoredKeys(store), store.lines) })
   })
 }

@@ -1,16 +1,8 @@
 import { readFile } from 'node:fs/promises'
-import { ignoreMissing, isObject, mapInSlices, writeAtomically } from '../../lib/index.ts'
+import { z } from 'zod'
+import { ignoreMissing, writeAtomically } from '../../lib/index.ts'
 
-/** First uses within this time share one write, as its work grows with the number of keys. */
-const firstUsesMs = 500
-
-export interface LastUsedRecorder {
-  record(id: string, atMs: number): void
-  /** Stops after a final write. */
-  close(): Promise<void>
-}
-
-export interface LastUsedOptions {
+interface LastUsedOptions {
   /** In the folder of the audit log, which no other gateway shares. */
   readonly file: string
   readonly intervalMs: number
@@ -20,65 +12,41 @@ export interface LastUsedOptions {
   readonly onError: (cause: unknown) => void
 }
 
-/**
- * Writes the whole file now, within a second of the first use of a key, and after each interval: its modification time
- * shows how current it is.
- */
-export function openLastUsedRecorder(options: LastUsedOptions): LastUsedRecorder {
-  const { file, intervalMs, isKnown, onError } = options
-  const times = new Map<string, number>()
-  let writing = readTimes(file).then((before) => {
-    for (const [id, time] of before) if (!times.has(id)) times.set(id, time)
-  }, onError)
-  let isWriteDue = false
-  let firstUses: NodeJS.Timeout | undefined
+const timesSchema = z.record(z.string(), z.iso.datetime())
 
-  async function write(): Promise<void> {
-    isWriteDue = false
-    for (const id of times.keys()) if (!isKnown(id)) times.delete(id)
-    const lines = await mapInSlices(
-      [...times],
-      ([id, time]) => `  "${id}": "${new Date(time).toISOString()}"`,
-    )
-    await writeAtomically(file, `{\n${lines.join(',\n')}\n}\n`)
+/**
+ * Records when keys were last used. Writes the file now, after each interval and at the end: its modification time shows how
+ * current it is.
+ */
+export function openLastUsedRecorder({ file, intervalMs, isKnown, onError }: LastUsedOptions) {
+  const times = new Map<string, number>()
+  let writing = read().catch(onError)
+
+  async function read(): Promise<void> {
+    const text = await readFile(file, 'utf8').catch(ignoreMissing)
+    const before = text === undefined ? {} : timesSchema.parse(JSON.parse(text))
+    for (const [id, time] of Object.entries(before)) if (!times.has(id)) times.set(id, Date.parse(time))
   }
 
-  /** Writes once, even if called again before the write starts. */
+  async function write(): Promise<void> {
+    for (const id of times.keys()) if (!isKnown(id)) times.delete(id)
+    const entries = [...times].map(([id, time]) => [id, new Date(time).toISOString()])
+    await writeAtomically(file, `${JSON.stringify(Object.fromEntries(entries), undefined, 2)}\n`)
+  }
+
   function writeSoon(): void {
-    if (isWriteDue) return
-    isWriteDue = true
     writing = writing.then(write).catch(onError)
   }
 
   writeSoon()
   const timer = setInterval(writeSoon, intervalMs).unref()
   return {
-    record(id, atMs) {
-      const isFirst = !times.has(id)
-      times.set(id, atMs)
-      if (!isFirst) return
-      firstUses ??= setTimeout(() => {
-        firstUses = undefined
-        writeSoon()
-      }, firstUsesMs).unref()
-    },
-    async close() {
+    record: (id: string, atMs: number): unknown => times.set(id, atMs),
+    /** Stops after a final write. */
+    async close(): Promise<void> {
       clearInterval(timer)
-      clearTimeout(firstUses)
       writeSoon()
       await writing
     },
   }
-}
-
-const timePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/
-
-async function readTimes(file: string): Promise<readonly (readonly [id: string, atMs: number])[]> {
-  const content: unknown = JSON.parse((await readFile(file, 'utf8').catch(ignoreMissing)) ?? '{}')
-  if (!isObject(content)) throw new Error('expected a JSON object with ids of keys and times in UTC')
-  return mapInSlices(Object.entries(content), ([id, time]) => {
-    const atMs = typeof time === 'string' && timePattern.test(time) ? Date.parse(time) : NaN
-    if (Number.isNaN(atMs)) throw new Error(`expected a time in UTC at ${JSON.stringify(id)}`)
-    return [id, atMs] as const
-  })
 }
