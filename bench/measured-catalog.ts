@@ -54,11 +54,7 @@ export async function startCatalog(start: CatalogStart): Promise<MeasuredCatalog
     data: { folder },
     ...(postgresUrl !== undefined && { store: { postgres: { url: postgresUrl, schema: name } } }),
   }
-  const opened = await openDatabase(
-    backendSettingsSchema.parse(settings).store,
-    folder,
-    pino({ level: 'silent' }),
-  )
+  const opened = await openDatabase(backendSettingsSchema.parse(settings), pino({ level: 'silent' }))
   const crowd = Math.max(10, start.tables / 10)
   const location = await opened.database.transaction().execute(async (database) => {
     await addTables(database, crowd, start.tables - crowd)

@@ -83,11 +83,11 @@ export function createMetrics() {
     observeCatalog(context: CatalogContext): void {
       const queues = new Gauge({
         name: 'catalog_lock_waiting',
-        help: 'Changes that wait in this process for a lock of a name, a location or a table.',
+        help: 'Changes that wait in this process for a lock of a location or a table.',
         labelNames: ['lock'],
         registers,
         collect() {
-          for (const lock of ['name', 'location', 'data', 'commit', 'job'] as const)
+          for (const lock of ['location', 'data', 'commit', 'job'] as const)
             queues.set({ lock }, context[`${lock}Lock`].waiting)
         },
       })

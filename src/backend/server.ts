@@ -33,7 +33,8 @@ import {
   toReply,
 } from './http/send-response.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
-import { openCatalog, type Catalog } from './open-catalog.ts'
+import type { CatalogContext } from './catalog/context.ts'
+import { checkReady, openCatalog } from './catalog/open-catalog.ts'
 import type { BackendSettings } from './settings/backend-settings.ts'
 
 export interface Backend {
@@ -102,7 +103,7 @@ export async function startBackend(settings: BackendSettings): Promise<Backend> 
 /** Answers at a path beside the catalog API, to anybody. */
 type Page = (request: IncomingMessage) => Promise<Reply>
 
-function createPages(catalog: Catalog, { registry }: Metrics): ReadonlyMap<string, Page> {
+function createPages(catalog: CatalogContext, { registry }: Metrics): ReadonlyMap<string, Page> {
   const document = getOpenApiDocument()
   const documentHeaders = { 'cache-control': 'no-cache', etag: createEntityTag(document) }
   return new Map<string, Page>([
@@ -110,7 +111,7 @@ function createPages(catalog: Catalog, { registry }: Metrics): ReadonlyMap<strin
     [
       '/readyz',
       async () => {
-        await catalog.checkReady()
+        await checkReady(catalog)
         return toJsonReply({ status: 'ok' })
       },
     ],
@@ -135,7 +136,7 @@ function createPages(catalog: Catalog, { registry }: Metrics): ReadonlyMap<strin
 
 /** Serves the pages and, by the raw request target, the operations of the catalog API. */
 function createRequestListener(
-  catalog: Catalog,
+  catalog: CatalogContext,
   limits: BackendSettings['limits'],
   tokens: AccessTokens,
   metrics: Metrics,

@@ -15,13 +15,14 @@ export interface CatalogContext {
   readonly storage: Storage
   /** The prefix of every name that the catalog uses in its storage. */
   readonly root: string
-  /** Keyed by path; held while a table is created. No lock is taken inside a transaction. */
-  readonly nameLock: Lock
-  /** Keyed by location; held while a dataset is registered or deleted. Taken before the data lock. */
+  /**
+   * Keyed by location; held while a dataset is registered or deleted. Taken before the data lock. No lock is taken inside a
+   * transaction.
+   */
   readonly locationLock: Lock
   /**
    * Keyed by object id. Exclusive for creating, replacing or deleting the data of a table, shared for writes of rows. Taken
-   * after the name lock; several are taken in the order of the ids. Holders find storage reconciled with the records.
+   * after the job lock; several are taken in the order of the ids. Holders find storage reconciled with the records.
    */
   readonly dataLock: Lock
   /** Keyed by object id; held while versions of clients are published or reconciled. Taken after the data lock. */

@@ -1,15 +1,11 @@
-import {
-  CatalogError,
-  formatIdentifierForMessage,
-  type Identifier,
-  invalidInput,
-} from 'catalog-gateway/catalog-api'
+import { CatalogError, type Identifier, invalidInput } from 'catalog-gateway/catalog-api'
 import { type RequestOf, type ResponseOf } from '../schemas/operation-schemas.ts'
 import {
+  chooseLocation,
+  deleteLeftoverRecord,
   findObject,
   insertTable,
-  removeTable,
-  toPath,
+  recordLeftover,
   updateObject,
   type Properties,
   type TableEntry,
@@ -34,16 +30,17 @@ export const tableCreation = {
     if (Object.keys(request.storage_options ?? {}).length > 0) {
       throw new CatalogError('Unsupported', 'storage_options are not supported by this catalog')
     }
-    return await context.nameLock.runExclusive(toPath(id), async () => {
-      const { table, isNew } = await reserveName(context, id, request)
-      if (isNew) return await createNew(context, id, table, upload)
-      return await context.dataLock.runExclusive(table.objectId, async () => {
-        const tableHasData = await hasDataUnderLock(context, table)
-        if (tableHasData && request.mode === 'ExistOk') return await describe(context, table)
-        const properties = request.mode === 'Overwrite' ? request.properties : undefined
-        return await writeData(context, table, tableHasData ? 'overwrite' : 'create', upload, properties)
-      })
-    })
+    for (;;) {
+      await requireNamespace(context.database, id.slice(0, -1))
+      const existing = await findObject(context.database, id)
+      if (existing !== undefined) {
+        if (existing.kind !== 'table' || request.mode === 'Create') throw alreadyExistsError('Table', id)
+        return await replaceData(context, existing, request, upload)
+      }
+      const created = await createNew(context, id, request, upload)
+      // Another request took the name meanwhile.
+      if (created !== undefined) return created
+    }
   },
 } satisfies Operations
 
@@ -55,60 +52,50 @@ export function rejectLocation(request: Pick<Request, 'location' | 'properties'>
   throw invalidInput(`${sent} is not supported; this catalog chooses the locations of its tables`)
 }
 
-/** Finds the table, or reserves its name in the database before the engine writes anything. */
-async function reserveName(
-  context: CatalogContext,
-  id: Identifier,
-  request: Request,
-): Promise<{ table: TableEntry; isNew: boolean }> {
-  return await context.database.transaction().execute(async (database) => {
-    await requireNamespace(database, id.slice(0, -1))
-    const existing = await findObject(database, id)
-    if (existing?.kind === 'table' && existing.state === 'creating') {
-      // Its creator would hold the name lock, which is held here: the creation was interrupted.
-      await removeTable(database, existing.objectId)
-    } else if (existing !== undefined) {
-      if (existing.kind !== 'table' || request.mode === 'Create') throw alreadyExistsError('Table', id)
-      return { table: existing, isNew: false }
-    }
-    const table = await insertTable(database, id, 'creating', request.properties ?? {})
-    if (table === undefined) throw alreadyExistsError('Table', id)
-    return { table, isNew: true }
-  })
-}
-
-/** A concurrent drop waits for the data lock and then deletes what was written. */
+/**
+ * Writes the data at a new location, which is a leftover until the table is recorded: after a crash, a repair deletes it.
+ * Returns undefined if the name was taken meanwhile.
+ */
 async function createNew(
   context: CatalogContext,
   id: Identifier,
-  table: TableEntry,
+  { properties = {} }: Request,
   upload: Uint8Array,
-): Promise<Response> {
+): Promise<Response | undefined> {
+  const { database, dataLock, engine } = context
+  const table = chooseLocation()
+  const location = tableLocation(context, table)
+  let created: Response | undefined
   try {
-    return await context.dataLock.runExclusive(table.objectId, () => createData(context, id, table, upload))
-  } catch (error) {
-    const removed = await context.database
-      .transaction()
-      .execute((database) => removeTable(database, table.objectId))
-    await deleteLeftovers(context, removed, 'runExclusive')
-    throw error
+    created = await dataLock.runExclusive(table.objectId, async () => {
+      await recordLeftover(database, table)
+      const { version } = await engine.create(location, upload, 'create')
+      const isRecorded = await database.transaction().execute(async (transaction) => {
+        await requireNamespace(transaction, id.slice(0, -1))
+        if (!(await insertTable(transaction, id, 'ready', properties, table))) return false
+        await deleteLeftoverRecord(transaction, table.objectId)
+        return true
+      })
+      return isRecorded ? { location, version, properties } : undefined
+    })
+  } finally {
+    if (created === undefined) await deleteLeftovers(context, [table], 'runExclusive')
   }
+  return created
 }
 
-async function createData(
+async function replaceData(
   context: CatalogContext,
-  id: Identifier,
   table: TableEntry,
+  request: Request,
   upload: Uint8Array,
 ): Promise<Response> {
-  const location = tableLocation(context, table)
-  const { version } = await context.engine.create(location, upload, 'create')
-  const isVisible = await updateObject(context.database, table.objectId, { state: 'ready' })
-  if (isVisible) return { location, version, properties: { ...table.properties } }
-  throw new CatalogError(
-    'ConcurrentModification',
-    `${formatIdentifierForMessage(id)} was dropped during its creation`,
-  )
+  return await context.dataLock.runExclusive(table.objectId, async () => {
+    const tableHasData = await hasDataUnderLock(context, table)
+    if (tableHasData && request.mode === 'ExistOk') return await describe(context, table)
+    const properties = request.mode === 'Overwrite' ? request.properties : undefined
+    return await writeData(context, table, tableHasData ? 'overwrite' : 'create', upload, properties)
+  })
 }
 
 async function writeData(

@@ -36,7 +36,7 @@ export async function requireNamespace(database: CatalogDatabase, id: Identifier
 /** The table may be only declared. Throws TableNotFound, or NamespaceNotFound for its namespace (both 404). */
 export async function requireTable(database: CatalogDatabase, id: Identifier): Promise<TableEntry> {
   const found = await findObject(database, id)
-  if (found?.kind === 'table' && found.state !== 'creating') return found
+  if (found?.kind === 'table') return found
   await requireNamespace(database, id.slice(0, -1))
   throw tableNotFound(id)
 }

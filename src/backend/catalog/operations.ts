@@ -1,5 +1,5 @@
 import type { Identifier, OperationName, operations } from 'catalog-gateway/catalog-api'
-import type { DescribedOperation, RequestOf, ResponseOf } from '../schemas/operation-schemas.ts'
+import type { RequestOf, ResponseOf } from '../schemas/operation-schemas.ts'
 import type { SchemaDialect } from '../engine/schema/schema-json.ts'
 import type { CatalogContext } from './context.ts'
 
@@ -29,21 +29,16 @@ export interface CatalogCall<Name extends OperationName> {
   readonly schemaDialect: SchemaDialect
 }
 
-/** The parsed request of an operation; for an operation without a schema, the members as sent. */
-export type OperationRequest<Name extends OperationName> = Name extends DescribedOperation
-  ? Name extends OperationsMatching<{ alsoArrowSchema: true }>
-    ? Partial<RequestOf<Name>>
-    : RequestOf<Name>
-  : RequestMembers
+/** The parsed request of an operation. */
+export type OperationRequest<Name extends OperationName> =
+  Name extends OperationsMatching<{ alsoArrowSchema: true }> ? Partial<RequestOf<Name>> : RequestOf<Name>
 
 type OperationResult<Name extends OperationName> =
   Name extends OperationsMatching<{ response: 'empty' }>
     ? void
     : Name extends OperationsMatching<{ response: 'arrow' | 'arrow-stream' }>
       ? AsyncIterable<Uint8Array>
-      : Name extends DescribedOperation
-        ? ResponseOf<Name>
-        : RequestMembers
+      : ResponseOf<Name>
 
 type OperationUpload<Name extends OperationName> =
   Name extends OperationsMatching<{ body: 'arrow' }>

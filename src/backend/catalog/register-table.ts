@@ -1,6 +1,7 @@
 import { CatalogError, type Identifier, invalidInput, quoteForMessage } from 'catalog-gateway/catalog-api'
 import { type RequestOf, type ResponseOf } from '../schemas/operation-schemas.ts'
 import {
+  chooseLocation,
   findObject,
   insertTable,
   isLocationTaken,
@@ -68,7 +69,10 @@ async function recordTable(
         const shown = quoteForMessage(request.location)
         throw new CatalogError('TableAlreadyExists', `the dataset at ${shown} belongs to a table that exists`)
       }
-      if ((await insertTable(database, id, 'ready', properties, location)) === undefined)
+      if (
+        (await insertTable(database, id, 'ready', properties, { ...chooseLocation(), location })) ===
+        undefined
+      )
         throw alreadyExistsError('Table', id)
     }),
   )

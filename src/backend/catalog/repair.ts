@@ -1,12 +1,5 @@
 import { CatalogError } from 'catalog-gateway/catalog-api'
-import {
-  deleteLeftoverRecord,
-  findTableById,
-  listLeftovers,
-  listUnfinishedCreations,
-  removeTable,
-  type RemovedTable,
-} from '../database/objects.ts'
+import { deleteLeftoverRecord, findTableById, listLeftovers, type TableFolder } from '../database/objects.ts'
 import { listTablesWithPendingVersions } from '../database/versions.ts'
 import { type CatalogContext, tableLocation } from './context.ts'
 import {
@@ -18,14 +11,11 @@ import {
 const repairIntervalMs = 15_000
 
 /**
- * Removes half-created tables and data of dropped ones; completes commits. Skips objects that are locked. Requests do not
+ * Removes the data of tables that were dropped or half created; completes commits. Skips objects that are locked. Requests do not
  * need it: each repairs what it meets.
  */
 async function repair(context: CatalogContext, stopped: AbortSignal): Promise<void> {
   const { database } = context
-  for (const { path, objectId } of await listUnfinishedCreations(database)) {
-    await context.nameLock.runIfFree(path, () => discardCreation(context, objectId))
-  }
   await deleteLeftovers(context, await listLeftovers(database), 'runIfFree', stopped)
   for (const objectId of await listTablesWithPendingVersions(database)) {
     const table = await findTableById(database, objectId)
@@ -58,12 +48,6 @@ export function startRepairLoop(context: CatalogContext): () => Promise<void> {
   }
 }
 
-async function discardCreation({ database }: CatalogContext, objectId: string): Promise<void> {
-  await database.transaction().execute(async (database) => {
-    if ((await findTableById(database, objectId))?.state === 'creating') await removeTable(database, objectId)
-  })
-}
-
 /** A failure of one table must not stop the repair of the others. */
 async function tryRepair(
   context: CatalogContext,
@@ -83,7 +67,7 @@ async function tryRepair(
  */
 export async function deleteLeftovers(
   context: CatalogContext,
-  removed: readonly RemovedTable[],
+  removed: readonly TableFolder[],
   lockMethod: 'runExclusive' | 'runIfFree',
   stopped?: AbortSignal,
 ): Promise<void> {
@@ -106,7 +90,7 @@ export async function deleteLeftovers(
 }
 
 /** Another process may have deleted the data since it was listed; a table that was registered later may own the location. */
-async function deleteLeftover(context: CatalogContext, table: RemovedTable): Promise<void> {
+async function deleteLeftover(context: CatalogContext, table: TableFolder): Promise<void> {
   if ((await listLeftovers(context.database, table.objectId)).length === 0) return
   await context.engine.drop(tableLocation(context, table))
   await deleteLeftoverRecord(context.database, table.objectId)

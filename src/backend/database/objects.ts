@@ -72,19 +72,20 @@ export async function insertNamespace(
   return await insert(database, id, { object_id: randomId(), kind: 'namespace', properties })
 }
 
-/**
- * Adds a table under an existing parent, by default with a random location, which does not reveal the name. Returns
- * undefined if the name or the location is taken.
- */
+/** Chooses the id and the location of a table at random: the location does not reveal the name. */
+export function chooseLocation(): TableFolder {
+  const objectId = randomId()
+  return { objectId, location: `tables/${objectId}.lance` }
+}
+
+/** Adds a table under an existing parent. Returns undefined if the name or the location is taken. */
 export async function insertTable(
   database: CatalogDatabase,
   id: Identifier,
   state: TableState,
   properties: Properties,
-  registeredLocation?: string,
+  { objectId, location } = chooseLocation(),
 ): Promise<TableEntry | undefined> {
-  const objectId = randomId()
-  const location = registeredLocation ?? `tables/${objectId}.lance`
   const row = { object_id: objectId, kind: 'table', properties, location, state } as const
   if (!(await insert(database, id, row))) return undefined
   return { kind: 'table', objectId, path: toPath(id), properties, location, state }
@@ -171,18 +172,7 @@ export async function listTablePaths(
 function selectObjects(database: CatalogDatabase, objects: ListedObjects) {
   const query = database.selectFrom('objects')
   if (objects === 'namespaces') return query.where('kind', '=', 'namespace')
-  return query.where('state', 'in', objects === 'tables' ? ['ready', 'declared'] : ['ready'])
-}
-
-/** Lists the tables whose creation is in progress or was interrupted. */
-export async function listUnfinishedCreations(
-  database: CatalogDatabase,
-): Promise<readonly { objectId: string; path: string }[]> {
-  return await database
-    .selectFrom('objects')
-    .select(['object_id as objectId', 'path'])
-    .where('state', '=', 'creating')
-    .execute()
+  return objects === 'tables' ? query.where('kind', '=', 'table') : query.where('state', '=', 'ready')
 }
 
 /** Whether a namespace has tables or namespaces. */
@@ -191,8 +181,8 @@ export async function hasChildren(database: CatalogDatabase, path: string): Prom
   return (await children.limit(1).executeTakeFirst()) !== undefined
 }
 
-/** A removed table; `location` is its remaining data folder, relative to that of the catalog. */
-export interface RemovedTable {
+/** The data folder of a table, relative to that of the catalog. */
+export interface TableFolder {
   readonly objectId: string
   readonly location: string
 }
@@ -201,7 +191,7 @@ export interface RemovedTable {
 export async function removeNamespace(
   database: CatalogDatabase,
   path: string,
-): Promise<readonly RemovedTable[]> {
+): Promise<readonly TableFolder[]> {
   // The paths below `a` start with `a/`; `0` is the character after `/`.
   return await remove(database, (where) =>
     where.or([
@@ -215,7 +205,7 @@ export async function removeNamespace(
 export async function removeTable(
   database: CatalogDatabase,
   objectId: string,
-): Promise<readonly RemovedTable[]> {
+): Promise<readonly TableFolder[]> {
   return await remove(database, (where) => where('object_id', '=', objectId))
 }
 
@@ -225,7 +215,7 @@ async function remove(
   condition: (
     where: ExpressionBuilder<CatalogTables, 'objects'>,
   ) => ExpressionWrapper<CatalogTables, 'objects', SqlBool>,
-): Promise<readonly RemovedTable[]> {
+): Promise<readonly TableFolder[]> {
   const tables = database
     .selectFrom('objects')
     .where(condition)
@@ -260,10 +250,17 @@ export async function isLocationTaken(database: CatalogDatabase, location: strin
 export async function listLeftovers(
   database: CatalogDatabase,
   objectId?: string,
-): Promise<readonly RemovedTable[]> {
+): Promise<readonly TableFolder[]> {
   let query = database.selectFrom('leftovers').select(['object_id as objectId', 'location'])
   if (objectId !== undefined) query = query.where('object_id', '=', objectId)
   return await query.execute()
+}
+
+export async function recordLeftover(
+  database: CatalogDatabase,
+  { objectId, location }: TableFolder,
+): Promise<void> {
+  await database.insertInto('leftovers').values({ location, object_id: objectId }).execute()
 }
 
 export async function deleteLeftoverRecord(database: CatalogDatabase, objectId: string): Promise<void> {

@@ -17,13 +17,12 @@ export interface OpenedDatabase {
 
 /** PostgreSQL, or a SQLite file in its own folder or the data folder. Rejects with a plain error. */
 export async function openDatabase(
-  { folder, postgres }: BackendSettings['store'],
-  dataFolder: string | undefined,
+  { store: { folder, postgres }, data }: Pick<BackendSettings, 'store' | 'data'>,
   log: Logger,
   onQuery?: OnQuery,
 ): Promise<OpenedDatabase> {
   if (postgres === undefined) {
-    const location = folder ?? dataFolder
+    const location = folder ?? data.folder
     if (location === undefined) throw new Error('no folder configured for the store')
     await makeFolder(location)
     const database = await openSqlite(join(location, 'catalog.sqlite'), onQuery)

@@ -20,11 +20,8 @@ interface ObjectTable {
   created_at: number
 }
 
-/**
- * `creating`: the name is reserved while the engine writes the first version; the table is invisible. `declared`: the
- * name exists without data. `ready`: the table has data.
- */
-export type TableState = 'creating' | 'declared' | 'ready'
+/** `declared`: the name exists without data. `ready`: the table has data. */
+export type TableState = 'declared' | 'ready'
 
 /**
  * `recorded`: a client commits it, and its manifest may not have its final name yet. `final`: it has. `deleted`: the
@@ -51,7 +48,7 @@ interface VersionTable {
   created_at: number
 }
 
-/** Data folders without an owner that are still to be deleted. */
+/** Data folders without an owner, or without one yet, that are to be deleted. */
 interface LeftoverTable {
   location: string
   object_id: string
@@ -147,7 +144,7 @@ export async function migrateDatabase(database: CatalogDatabase, schema?: string
     .execute()
 }
 
-/** For both databases. The indexes by state are for repairs and before every read: none scans unrelated rows. */
+/** For both databases. The index by state is for repairs, and before every read. */
 const createTables = `
 create table if not exists objects (
   object_id text primary key,
@@ -161,7 +158,6 @@ create table if not exists objects (
   created_at bigint not null,
   unique (parent_path, name)
 );
-create index if not exists objects_by_state on objects (state, path);
 create table if not exists table_versions (
   object_id text not null references objects (object_id) on delete cascade,
   branch text not null,

@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import {
   assertArrowContentType,
   type BuiltInOperation,
+  CatalogError,
   isArrowStreamType,
   type RouteMatch,
   headerDialects,
@@ -11,11 +12,12 @@ import {
   type OperationName,
   quoteForMessage,
 } from 'catalog-gateway/catalog-api'
-import { type DescribedOperation, operationSchemas } from '../schemas/operation-schemas.ts'
+import { operationSchemas } from '../schemas/operation-schemas.ts'
 import { isListOfStrings, isObject } from 'catalog-gateway/lib'
 import type { z } from 'zod'
-import type { OperationRequest, RequestMembers } from '../catalog/operations.ts'
-import type { Catalog } from '../open-catalog.ts'
+import { catalogOperations } from '../catalog/catalog-operations.ts'
+import type { CatalogContext } from '../catalog/context.ts'
+import type { CatalogCall, OperationRequest, RequestMembers } from '../catalog/operations.ts'
 import type { ClientDialect } from './client-dialect.ts'
 import type { BackendSettings } from '../settings/backend-settings.ts'
 import { type MemoryBudget, openBody, readBody } from './request-body.ts'
@@ -30,7 +32,7 @@ export interface BodyLimits extends Pick<BackendSettings['limits'], 'maxJsonByte
  * contradicts the route or that the operation does not accept, and the errors of the operation.
  */
 export async function executeOperation(
-  catalog: Catalog,
+  catalog: CatalogContext,
   { maxJsonBytes, maxUploadBytes, memory }: BodyLimits,
   request: IncomingMessage,
   route: RouteMatch<BuiltInOperation>,
@@ -47,16 +49,26 @@ export async function executeOperation(
     : parseMembers(route, await readBody(body, { setting: 'maxJsonBytes', maxBytes: maxJsonBytes }))
   const sent = dialect.readMembers(operation.name, mergeMembers(route, members, headers), headers)
   const parsed = isSchemaUpload ? sent : parseRequest(operation.name, sent)
-  const execute = async (upload: Uint8Array | undefined): Promise<unknown> => {
+  const run = async (upload: Uint8Array | undefined): Promise<unknown> => {
     const call = { id, indexName, delimiter, request: parsed, upload, schemaDialect: dialect.schemaDialect }
-    return await catalog.execute(dialect.servingOperation(operation.name), call)
+    return await execute(catalog, dialect.servingOperation(operation.name), call)
   }
   const result = isUpload
     ? await memory.run(async (reserve) =>
-        execute(await readBody(body, { setting: 'maxUploadBytes', maxBytes: maxUploadBytes }, reserve)),
+        run(await readBody(body, { setting: 'maxUploadBytes', maxBytes: maxUploadBytes }, reserve)),
       )
-    : await execute(undefined)
+    : await run(undefined)
   return dialect.writeResponse(operation.name, result)
+}
+
+async function execute<Name extends OperationName>(
+  catalog: CatalogContext,
+  name: Name,
+  call: CatalogCall<Name>,
+): Promise<unknown> {
+  const operation = catalogOperations[name]
+  if (operation !== undefined) return await operation(catalog, call)
+  throw new CatalogError('Unsupported', `this catalog does not support the operation ${name}`)
 }
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
@@ -157,9 +169,8 @@ function mergeMembers(
   return merged
 }
 
-/** Returns members unchanged without a schema. Throws InvalidInput (400) that names the first invalid or missing member. */
+/** Throws InvalidInput (400) that names the first invalid or missing member. */
 function parseRequest(name: OperationName, members: RequestMembers): OperationRequest<OperationName> {
-  if (!hasSchema(name)) return members
   const parsed = validateMembers(name, members)
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
@@ -189,11 +200,7 @@ function findDeepestIssue(issue: z.core.$ZodIssue): Issue {
   return { path: [...issue.path, ...deepest.path], message: deepest.message }
 }
 
-function hasSchema(name: OperationName): name is DescribedOperation {
-  return Object.hasOwn(operationSchemas, name)
-}
-
-function validateMembers(name: DescribedOperation, members: RequestMembers) {
+function validateMembers(name: OperationName, members: RequestMembers) {
   try {
     return operationSchemas[name].request.safeParse(members)
   } catch (error) {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { copyFile, mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { expect, it } from 'vitest'
-import { findObject, insertTable, removeTable } from '../../database/objects.ts'
+import { chooseLocation, findObject, recordLeftover, removeTable } from '../../database/objects.ts'
 import type { CatalogDatabase } from '../../database/schema.ts'
 import { recordVersion } from '../../database/versions.ts'
 import { usesPostgres } from '../support/backend-settings.ts'
@@ -70,8 +70,9 @@ it('removes a table with its data if its creation was interrupted', async () => 
   const { post, meddle, dataFolder } = await withTable()
   let folder = ''
   await meddle(async (database) => {
-    const table = await insertTable(database, ['half'], 'creating', {})
-    folder = join(dataFolder, table?.location ?? '')
+    const table = chooseLocation()
+    await recordLeftover(database, table)
+    folder = join(dataFolder, table.location)
     await mkdir(join(folder, 'data'), { recursive: true })
     await writeFile(join(folder, 'data', 'x.lance'), 'x')
   })

@@ -72,7 +72,7 @@ async function openBackend(settings: object, dataFolder: string) {
     get: (target: string, headers?: Record<string, string>) => send('GET', target, undefined, headers),
     stop,
     /** Opens the store of the catalog, which must be stopped. */
-    openDatabase: () => openDatabase(allSettings.store, dataFolder, pino({ level: 'silent' })),
+    openDatabase: () => openDatabase(allSettings, pino({ level: 'silent' })),
     restart: async () => {
       await stop()
       backend = await start()

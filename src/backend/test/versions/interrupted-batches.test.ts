@@ -8,19 +8,15 @@ import { directOutbound } from '../../../outbound/outbound.ts'
 import type { CatalogContext } from '../../catalog/context.ts'
 import { catalogOperations } from '../../catalog/catalog-operations.ts'
 import type { ResponseOf } from '../../schemas/operation-schemas.ts'
-import { openCatalogContext } from '../../catalog/open-context.ts'
+import { openCatalog } from '../../catalog/open-catalog.ts'
 import { type ManifestStore, openManifestStore } from '../../engine/manifest/manifest-store.ts'
-import { openEngine } from '../../engine/lancedb-engine.ts'
-import { openStorage } from '../../storage/open-storage.ts'
+import { createMetrics } from '../../metrics.ts'
 import { operationSchemas } from '../../schemas/operation-schemas.ts'
 import { backendSettings, usesPostgres } from '../support/backend-settings.ts'
 import { orders, streamOf } from '../engine/sample-tables.ts'
 import { responseOf, runningBackend } from '../support/running-backend.ts'
 import { committer } from '../support/staged-manifests.ts'
 import { everyInTheLongForm } from '../../../../test/support/thorough.ts'
-
-const engine = openEngine()
-const silent = pino({ level: 'silent' })
 
 /** The storage calls of a batch, in order. */
 const steps = ['retain', 'publishRetained', 'remove'] as const
@@ -38,13 +34,12 @@ function meddledManifests(
 }
 
 async function openOn(dataFolder: string, manifests: ManifestStore): Promise<CatalogContext> {
-  const settings = backendSettings(dataFolder)
-  return await openCatalogContext(
-    settings,
-    await openStorage(settings.data, directOutbound),
-    engine,
-    manifests,
-    silent,
+  return await openCatalog(
+    backendSettings(dataFolder),
+    pino({ level: 'silent' }),
+    directOutbound,
+    createMetrics(),
+    () => manifests,
   )
 }
 

@@ -1,0 +1,123 @@
+import { CatalogError } from 'catalog-gateway/catalog-api'
+import { ClosingStack, getMembers } from 'catalog-gateway/lib'
+import type { Outbound } from 'catalog-gateway/outbound'
+import { sql } from 'kysely'
+import type { Logger } from 'pino'
+import { findTableById } from '../database/objects.ts'
+import { openDatabase } from '../database/open-database.ts'
+import { readCatalogIdentity, recordStorageMarked, type CatalogDatabase } from '../database/schema.ts'
+import { openEngine } from '../engine/lancedb-engine.ts'
+import { openManifestStore } from '../engine/manifest/manifest-store.ts'
+import type { Metrics } from '../metrics.ts'
+import type { BackendSettings } from '../settings/backend-settings.ts'
+import { openStorage } from '../storage/open-storage.ts'
+import type { Storage } from '../storage/storage.ts'
+import { backfillColumn } from './columns.ts'
+import type { CatalogContext } from './context.ts'
+import { buildIndex } from './indexes.ts'
+import { JobRunner } from './job-runner.ts'
+import { type Lock, openLock } from './locks.ts'
+import { reconcileIfPending } from './reconcile.ts'
+import { startRepairLoop } from './repair.ts'
+
+/** Contains a JSON object with `catalog`: the id of the catalog that owns the storage. */
+const markFileName = 'catalog.json'
+const maxMarkBytes = 1024
+
+/** Claims unmarked storage once, then verifies its mark: two catalogs would delete each other's manifests. */
+async function claimStorage(
+  database: CatalogDatabase,
+  storage: Storage,
+  root: string,
+  lock: Lock,
+): Promise<void> {
+  await lock.runExclusive(markFileName, async () => {
+    const { catalogId, isMarked } = await readCatalogIdentity(database)
+    const file = `${root}/${markFileName}`
+    if (!isMarked) await storage.create(file, Buffer.from(`${JSON.stringify({ catalog: catalogId })}\n`))
+    const mark = await storage.read(file, maxMarkBytes)
+    const owner = mark && parseOwner(mark.bytes.toString())
+    if (owner !== catalogId) throw new Error(formatOwnershipError(root, catalogId, owner))
+    if (!isMarked) await recordStorageMarked(database)
+  })
+}
+
+function parseOwner(text: string): string | undefined {
+  try {
+    const { catalog } = getMembers(JSON.parse(text))
+    return typeof catalog === 'string' ? catalog : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function formatOwnershipError(root: string, catalogId: string, owner: string | undefined): string {
+  const expected = `expected its ${markFileName} to name ${catalogId}, the catalog of this store`
+  return owner === undefined
+    ? `the storage at ${root} has no owner mark of this catalog: ${expected}`
+    : `the storage at ${root} belongs to the catalog ${owner}: ${expected}`
+}
+
+/**
+ * Opens or creates a catalog, and repairs it after a crash while it serves requests. Rejects if the storage or the database
+ * cannot be used, or if the storage belongs to another catalog.
+ */
+export async function openCatalog(
+  settings: BackendSettings,
+  log: Logger,
+  outbound: Outbound,
+  metrics: Metrics,
+  openManifests = openManifestStore,
+): Promise<CatalogContext> {
+  const opened = new ClosingStack()
+  try {
+    const { storage: unmeasured, root, close } = await openStorage(settings.data, outbound)
+    opened.push(close)
+    const storage = metrics.observeStorage(unmeasured)
+    const engine = openEngine({ storage, decodedUploadBytes: 8 * settings.limits.maxUploadBytes })
+    opened.push(() => engine.close())
+    const { database, locks, ...store } = await openDatabase(settings, log, metrics.observeQuery)
+    opened.push(() => store.close())
+    await claimStorage(database, storage, root, openLock('storage', locks))
+    const jobLock = openLock('job', locks)
+    const context: CatalogContext = {
+      database,
+      engine,
+      manifestStore: openManifests(storage),
+      storage,
+      root,
+      locationLock: openLock('location', locks),
+      // Nothing is written between the commit of a batch and its manifests.
+      dataLock: openLock('data', locks, async (objectId) => {
+        const table = await findTableById(database, objectId)
+        if (table !== undefined) await reconcileIfPending(context, table)
+      }),
+      commitLock: openLock('commit', locks),
+      jobLock,
+      jobs: new JobRunner(
+        { database, jobLock, log },
+        {
+          AlterTableBackfillColumns: (job) => backfillColumn(context, job),
+          CreateTableIndex: (job) => buildIndex(context, job),
+        },
+      ),
+      log,
+      close: () => opened.close(),
+    }
+    opened.push(startRepairLoop(context))
+    opened.push(() => context.jobs.close())
+    context.jobs.start()
+    metrics.observeCatalog(context)
+    return context
+  } catch (error) {
+    await opened.close()
+    throw error
+  }
+}
+
+/** Rejects if requests cannot be served now. */
+export async function checkReady({ database, storage, root }: CatalogContext): Promise<void> {
+  await sql`select 1`.execute(database)
+  if ((await storage.stat(`${root}/${markFileName}`)) === undefined)
+    throw new CatalogError('ServiceUnavailable', 'the storage of the tables is not there')
+}
