@@ -117,7 +117,10 @@ async function page(source: ListingSource | undefined, isVisible: (id: readonly 
     createError: () => new CatalogError('ServiceUnavailable', 'no catalog is available'),
   })
   return Buffer.from(
-    JSON.stringify({ tables: ids.map((id) => id.at(-1)), page_token: tokens.seal(position ?? {}, 'scope') }),
+    JSON.stringify({
+      tables: ids.map((id) => id.at(-1)),
+      page_token: tokens.seal(position ?? { sources: [] }, 'scope'),
+    }),
   )
 }
 

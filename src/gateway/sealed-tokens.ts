@@ -6,6 +6,7 @@ import { isOperationName, type OperationName, refusal } from '../catalog-api/ind
 import type { Principal } from '../identity/index.ts'
 import { createJsonSealer, hasErrorCode, writeAtomically } from '../lib/index.ts'
 import { getPrincipalKey } from '../limits/index.ts'
+import type { ListingPosition } from './listing/listing-page.ts'
 
 /*
  * Texts that clients send back, and can neither read nor create. Every gateway with the same secret knows them, without
@@ -28,7 +29,7 @@ export function createPageTokens(secret: Uint8Array) {
     /** Whether a text has the form of these tokens, which no name and no id has. */
     isSealed: (token: string): boolean => token.startsWith(marker),
     /** Encrypts a position, bound to the scope. Throws ServiceUnavailable (502) if the token would not fit into a request. */
-    seal(position: unknown, scope: string): string {
+    seal(position: ListingPosition, scope: string): string {
       const token = marker + sealer.seal(position, scope)
       if (token.length <= maxTokenLength) return token
       throw refusal(
@@ -37,9 +38,10 @@ export function createPageTokens(secret: Uint8Array) {
       )
     },
     /** Decrypts a position. Throws InvalidInput (400) for a token of another scope or key, or a modified one. */
-    open(token: string, scope: string): unknown {
+    open(token: string, scope: string): ListingPosition {
       try {
-        return sealer.open(token.slice(marker.length), scope)
+        // The scope also names the form of positions, and only `seal` has the key.
+        return sealer.open(token.slice(marker.length), scope) as ListingPosition
       } catch (cause) {
         throw refusal(
           'invalid_page_token',

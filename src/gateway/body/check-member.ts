@@ -7,7 +7,7 @@ import {
   quoteForMessage,
   refusal,
 } from '../../catalog-api/index.ts'
-import { describeJsonValue, parseFactMember, respellWord } from '../facts/fact-values.ts'
+import { describeJsonValue, respellWord } from '../facts/fact-values.ts'
 import type { Matched, Received } from '../context.ts'
 import { getMembers, hasHeader, isListOfStrings } from '../../lib/index.ts'
 import { contextKeyToHeader } from '../facts/stated-facts.ts'
@@ -33,9 +33,6 @@ export function isOverriddenByHeader(key: string, { head }: Received): boolean {
 export function checkMember(request: Matched, name: string, value: unknown): string | undefined {
   const { operation, indexName, parameters } = request.route
   if (value === null) return undefined
-  const fact = factForMember(operation, name)
-  // Facts are read again from the complete body; this check rejects a large body early.
-  if (fact !== undefined) parseFactMember(operation, fact, value, `the member "${name}" of the body`)
   if (name === 'context') assertBodyContext(value)
   // A route without an object has the empty id, and so must the body: only its entries name objects.
   const hasSameId = operation.routeMembers.includes('id') || operation.object === 'none'
@@ -52,6 +49,7 @@ export function checkMember(request: Matched, name: string, value: unknown): str
       throw conflictError(name, quoteForMessage(value), quoteForMessage(indexName ?? ''))
   }
   const parameter = parameters.get(name)
+  const fact = factForMember(operation, name)
   // Members that state facts are compared as facts. Catalogs may read a mode or behavior as another one.
   if (fact !== undefined) {
     const spelled = typeof value === 'string' ? respellWord(operation, fact, value) : value

@@ -1,4 +1,3 @@
-import { z } from 'zod'
 import type { CatalogError, Identifier } from '../../catalog-api/index.ts'
 import type { RunInSlices, Steps } from '../../lib/index.ts'
 
@@ -24,25 +23,18 @@ export interface SourcePage {
 }
 
 /** The token and size of a source page, and the name in it that was taken last. */
-const sourcePosition = z.object({
-  token: z.string().optional(),
-  size: z.number().optional(),
-  after: z.string().optional(),
-})
-type SourcePosition = Readonly<z.output<typeof sourcePosition>>
+interface SourcePosition {
+  readonly token?: string | undefined
+  readonly size?: number | undefined
+  readonly after?: string | undefined
+}
 
-const listingPosition = z.object({
+/** Where a listing continues, as JSON. */
+export interface ListingPosition {
   /** Only ids after this one are listed. */
-  startAfter: z.array(z.string()).readonly().optional(),
+  readonly startAfter?: Identifier | undefined
   /** Sources that have more, by name. */
-  sources: z.array(z.tuple([z.string(), sourcePosition]).readonly()).readonly(),
-})
-/** Where a listing continues. */
-export type ListingPosition = Readonly<z.output<typeof listingPosition>>
-
-/** Whether a value has the form of a position, as JSON represents it. */
-export function isListingPosition(value: unknown): value is ListingPosition {
-  return listingPosition.safeParse(value).success
+  readonly sources: readonly (readonly [string, SourcePosition])[]
 }
 
 export interface ListingPageRequest {

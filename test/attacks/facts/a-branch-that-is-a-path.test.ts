@@ -41,9 +41,14 @@ it.each(names)('rejects the branch %j in every location', async (branch) => {
 })
 
 it.each([...names, 'a/b', '.a', 'a.', 'a..b'])('rejects the tag %j', async (tag) => {
-  for (const operation of ['create', 'update', 'delete', 'version']) {
+  for (const [operation, more] of [
+    ['create', { version: 1 }],
+    ['update', { version: 1 }],
+    ['delete', {}],
+    ['version', {}],
+  ] as const) {
     await attacked.expectInvalid(
-      { as: 'owner', target: `/v1/table/sandbox$o/tags/${operation}`, body: { tag, version: 1 } },
+      { as: 'owner', target: `/v1/table/sandbox$o/tags/${operation}`, body: { tag, ...more } },
       /is not a valid tag name/,
     )
   }

@@ -1,35 +1,16 @@
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
-import { upstreamSchema } from '../../../src/config/upstream/upstream-settings.ts'
+import { expect, it } from 'vitest'
 import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { expectError } from '../../gateway/support/expect-error.ts'
-import { openGateway, type TestedGateway } from '../../gateway/support/open-gateway.ts'
-import { startRecordingUpstream, type RecordingUpstream } from '../../gateway/support/recording-upstream.ts'
+import { useSharedGatewayAndUpstreams } from '../../gateway/support/running-gateway.ts'
 import { arrowUpload } from '../../support/arrow-upload.ts'
 
 // `deep` belongs to the root upstream, and `[deep, er]` to another one. The root upstream sees an empty `deep` and
 // would drop it, although another catalog is mounted below.
-const upstreams: RecordingUpstream[] = []
-let gateway: TestedGateway
-
-beforeAll(async () => {
-  upstreams.push(await startRecordingUpstream(), await startRecordingUpstream())
-  gateway = await openGateway('http://127.0.0.1:9', {
-    adjust: (settings) => ({
-      ...settings,
-      upstreams: upstreams.map(({ url }, index) => ({
-        ...upstreamSchema.parse({ name: `u${index}`, url }),
-        namespaces: index === 0 ? undefined : [['deep', 'er']],
-      })),
-    }),
-  })
+const shared = useSharedGatewayAndUpstreams({
+  root: { namespaces: undefined },
+  mounted: { namespaces: [['deep', 'er']] },
 })
-beforeEach(() => {
-  for (const { requests } of upstreams) requests.length = 0
-})
-afterAll(async () => {
-  await gateway.close()
-  for (const upstream of upstreams) await upstream.close()
-})
+const countArrivals = () => Object.values(shared.upstreams).map(({ requests }) => requests.length)
 
 const isDropped = { kind: 'NamespaceNotEmpty', says: 'another catalog' } as const
 const isReplaced = { kind: 'NamespaceAlreadyExists', says: 'another catalog' } as const
@@ -64,16 +45,16 @@ it.each<
     isHidden,
   ],
 ])('%s is refused, and neither sent nor recorded', async (_label, target, body, expected) => {
-  const before = ofKind(await recordsOf(gateway.auditFolder), 'intent').length
-  expectError(await gateway.post(target, { body }), expected)
-  expect(upstreams.flatMap(({ requests }) => requests)).toEqual([])
-  expect(ofKind(await recordsOf(gateway.auditFolder), 'intent')).toHaveLength(before)
+  const before = ofKind(await recordsOf(shared.gateway.auditFolder), 'intent').length
+  expectError(await shared.gateway.post(target, { body }), expected)
+  expect(countArrivals()).toEqual([0, 0])
+  expect(ofKind(await recordsOf(shared.gateway.auditFolder), 'intent')).toHaveLength(before)
 })
 
 it('refuses an uploaded table at a mount point, too', async () => {
   const headers = { 'content-type': 'application/vnd.apache.arrow.stream' }
-  expectError(await gateway.post('/v1/table/deep/create', { headers, body: arrowUpload }), isHidden)
-  expect(upstreams.flatMap(({ requests }) => requests)).toEqual([])
+  expectError(await shared.gateway.post('/v1/table/deep/create', { headers, body: arrowUpload }), isHidden)
+  expect(countArrivals()).toEqual([0, 0])
 })
 
 it.each<[label: string, target: string, body: object, upstream: number]>([
@@ -84,6 +65,6 @@ it.each<[label: string, target: string, body: object, upstream: number]>([
   ['the other one, overwritten', '/v1/namespace/deep$er/create', { mode: 'Overwrite' }, 1],
   ['a table in the other one', '/v1/table/deep$er$t/declare', {}, 1],
 ])('%s is still served', async (_label, target, body, index) => {
-  expect(await gateway.post(target, { body })).toMatchObject({ status: 200 })
-  expect(upstreams.map(({ requests }) => requests.length)).toEqual([index === 0 ? 1 : 0, index])
+  expect(await shared.gateway.post(target, { body })).toMatchObject({ status: 200 })
+  expect(countArrivals()).toEqual([index === 0 ? 1 : 0, index])
 })

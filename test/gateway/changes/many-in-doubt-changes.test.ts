@@ -3,7 +3,6 @@ import { planLookups, type InDoubtChange } from '../../../src/audit/in-doubt/in-
 import { KnownVersions } from '../../../src/audit/in-doubt/known-versions.ts'
 import { createOutcomeResolver } from '../../../src/gateway/changes/outcome-resolver.ts'
 import { anIntent } from '../../audit/intent-fixtures.ts'
-import { expectLinearCost } from '../../support/cost-growth.ts'
 import { eventually } from '../../support/eventually.ts'
 
 function inDoubtChanges(count: number): InDoubtChange[] {
@@ -23,17 +22,6 @@ function createResolver(recordResolution: () => Promise<void>) {
     onResolved: () => undefined,
   })
 }
-
-it('adds in-doubt changes after an outage at a cost that grows with their number', () => {
-  expectLinearCost(2_000, (size) => {
-    const changes = inDoubtChanges(size)
-    return () => {
-      const resolver = createResolver(() => Promise.resolve())
-      for (const change of changes) resolver.add(change)
-      void resolver.close()
-    }
-  })
-})
 
 it('decides changes of many tables at a cost that grows with their number', async () => {
   const costs: number[] = []

@@ -1,63 +1,39 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { policyOf, ruleFor } from '../../attacks/support/policy-templates.ts'
 import type { ErrorName } from '../../../src/catalog-api/catalog-error.ts'
-import { upstreamSchema } from '../../../src/config/upstream/upstream-settings.ts'
+import { getKeys } from '../../../src/lib/collections.ts'
 import { expectError } from '../support/expect-error.ts'
 import { serveListings } from '../support/listing-upstream.ts'
-import { allowEverything, openGateway, type TestedGateway } from '../support/open-gateway.ts'
-import {
-  respondWith,
-  startRecordingUpstream,
-  type RecordingUpstream,
-  type RequestHandler,
-} from '../support/recording-upstream.ts'
-import { startGatewayAndUpstream } from '../support/running-gateway.ts'
+import { allowEverything, type TestedGateway } from '../support/open-gateway.ts'
+import { respondWith, type RequestHandler } from '../support/recording-upstream.ts'
+import { startGatewayAndUpstream, startGatewayAndUpstreams } from '../support/running-gateway.ts'
 import { eventually } from '../../support/eventually.ts'
 
 const header = 'x-catalog-gateway-incomplete'
 const catalogs = {
-  first: { namespaces: undefined, tables: ['a', 'd', 'z'] },
-  second: { namespaces: [['müde', 'lake'], ['old']], tables: ['müde$lake$b', 'old$c'] },
-  third: { namespaces: [['raw']], tables: ['raw$e', 'raw$f'] },
-} as const
-type Name = keyof typeof catalogs
-
-interface Listed {
-  readonly gateway: TestedGateway
-  readonly upstreams: Readonly<Record<Name, RecordingUpstream>>
-  readonly serve: (name: Name) => void
+  first: { namespaces: undefined },
+  second: { namespaces: [['müde', 'lake'], ['old']] },
+  third: { namespaces: [['raw']] },
 }
-
-async function startCatalog(): Promise<RecordingUpstream> {
-  const upstream = await startRecordingUpstream()
-  onTestFinished(() => upstream.close())
-  return upstream
+type Name = keyof typeof catalogs
+const listed: Readonly<Record<Name, readonly string[]>> = {
+  first: ['a', 'd', 'z'],
+  second: ['müde$lake$b', 'old$c'],
+  third: ['raw$e', 'raw$f'],
 }
 
 /** Three catalogs that list their tables. `ann` sees only those of `raw`. */
-async function threeCatalogs(): Promise<Listed> {
-  const upstreams = { first: await startCatalog(), second: await startCatalog(), third: await startCatalog() }
-  const names = Object.keys(catalogs) as Name[]
-  const serve = (name: Name): void => {
-    upstreams[name].answering = serveListings({ allTables: catalogs[name].tables })
-  }
-  for (const name of names) serve(name)
-  const gateway = await openGateway('http://127.0.0.1:9', {
+async function threeCatalogs() {
+  const started = await startGatewayAndUpstreams<Name>(catalogs, {
     users: ['ann'],
     policies: [allowEverything, policyOf(['raw'], [ruleFor(['ann'], ['read'])])],
-    adjust: (settings) => ({
-      ...settings,
-      upstreams: names.map((name) => ({
-        ...upstreamSchema.parse({
-          name,
-          url: upstreams[name].url,
-        }),
-        namespaces: catalogs[name].namespaces,
-      })),
-    }),
   })
-  onTestFinished(() => gateway.close())
-  return { gateway, upstreams, serve }
+  onTestFinished(() => started.close())
+  const serve = (name: Name): void => {
+    started.upstreams[name].answering = serveListings({ allTables: listed[name] })
+  }
+  for (const name of getKeys(catalogs)) serve(name)
+  return { ...started, serve }
 }
 
 const after = (token = ''): string => `page_token=${encodeURIComponent(token)}`

@@ -1,11 +1,12 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
 import { policyOf, ruleFor } from '../../attacks/support/policy-templates.ts'
-import { upstreamSchema } from '../../../src/config/upstream/upstream-settings.ts'
+import { getKeys } from '../../../src/lib/collections.ts'
 import { expectError } from '../support/expect-error.ts'
 import { serveListings, type ListedCatalog } from '../support/listing-upstream.ts'
-import { allowEverything, openGateway, type TestedGateway } from '../support/open-gateway.ts'
+import { allowEverything } from '../support/open-gateway.ts'
 import { listNames, readPages } from '../support/read-pages.ts'
-import { respondWith, startRecordingUpstream, type RecordingUpstream } from '../support/recording-upstream.ts'
+import { respondWith } from '../support/recording-upstream.ts'
+import { useSharedGatewayAndUpstreams } from '../support/running-gateway.ts'
 
 /**
  * Three catalogs. `rest` holds no `prod`, and a namespace `archive` and tables that are unreachable because their ids
@@ -24,37 +25,23 @@ const catalogs = {
   },
   raw: { namespaces: {}, tables: {}, allTables: ['prod$lake$raw$events', 'prod$lake$raw$facts'] },
 } as const satisfies Record<string, ListedCatalog>
-const namespaces = { rest: undefined, lake: [['prod', 'lake'], ['archive']], raw: [['prod', 'lake', 'raw']] }
-type Name = keyof typeof catalogs
-
-const upstreams = new Map<Name, RecordingUpstream>()
-let gateway: TestedGateway
-
-beforeAll(async () => {
-  for (const name of Object.keys(catalogs) as Name[]) {
-    const upstream = await startRecordingUpstream()
-    upstream.answering = serveListings(catalogs[name])
-    upstreams.set(name, upstream)
-  }
-  gateway = await openGateway('http://127.0.0.1:9', {
+const shared = useSharedGatewayAndUpstreams(
+  {
+    rest: { namespaces: undefined },
+    lake: { namespaces: [['prod', 'lake'], ['archive']] },
+    raw: { namespaces: [['prod', 'lake', 'raw']] },
+  },
+  {
     users: ['ann', 'bob'],
     policies: [
       allowEverything,
       policyOf(['prod', 'lake', 'raw'], [ruleFor(['ann'], ['read'])]),
       policyOf(['archive'], [ruleFor(['bob'], ['read'])]),
     ],
-    adjust: (settings) => ({
-      ...settings,
-      upstreams: [...upstreams].map(([name, { url }]) => ({
-        ...upstreamSchema.parse({ name, url }),
-        namespaces: namespaces[name],
-      })),
-    }),
-  })
-})
-afterAll(async () => {
-  await gateway.close()
-  for (const upstream of upstreams.values()) await upstream.close()
+  },
+)
+beforeEach(() => {
+  for (const name of getKeys(catalogs)) shared.upstreams[name].answering = serveListings(catalogs[name])
 })
 
 const allTables = [
@@ -84,16 +71,15 @@ it.each<[as: string, target: string, expected: readonly string[]]>([
   ['ann', '/v1/table', ['prod$lake$raw$events', 'prod$lake$raw$facts']],
 ])('%s lists at %s the objects of all upstreams', async (as, target, expected) => {
   for (const limit of [1, 2, 3, 100, undefined]) {
-    const pages = await readPages(gateway, target, { as, ...(limit !== undefined && { limit }) })
+    const pages = await readPages(shared.gateway, target, { as, ...(limit !== undefined && { limit }) })
     expect(listNames(pages)).toEqual(expected)
     expect(pages).toHaveLength(Math.max(1, Math.ceil(expected.length / (limit ?? 1_000))))
   }
 })
 
 it('reads only catalogs in which the caller can see something', async () => {
-  for (const { requests } of upstreams.values()) requests.length = 0
-  await gateway.get('/v1/table', { as: 'bob' })
-  const read = [...upstreams].filter(([, { requests }]) =>
+  await shared.gateway.get('/v1/table', { as: 'bob' })
+  const read = Object.entries(shared.upstreams).filter(([, { requests }]) =>
     requests.some(({ target }) => target.includes('/table')),
   )
   // The namespaces of `rest` include all others.
@@ -101,20 +87,20 @@ it('reads only catalogs in which the caller can see something', async () => {
 })
 
 it('joins ids by the delimiter of the request, and leaves out names that contain it', async () => {
-  const pages = await readPages(gateway, '/v1/table?delimiter=%3A%3A', { as: 'ann', limit: 1 })
+  const pages = await readPages(shared.gateway, '/v1/table?delimiter=%3A%3A', { as: 'ann', limit: 1 })
   expect(listNames(pages)).toEqual(['prod::lake::raw::events', 'prod::lake::raw::facts'])
-  expect(listNames(await readPages(gateway, '/v1/table?delimiter=k', { as: 'ann' }))).toEqual([])
+  expect(listNames(await readPages(shared.gateway, '/v1/table?delimiter=k', { as: 'ann' }))).toEqual([])
 })
 
 it('a missing namespace is an error', async () => {
-  expectError(await gateway.get('/v1/namespace/nowhere/list'), { kind: 'NamespaceNotFound', says: /./ })
+  expectError(await shared.gateway.get('/v1/namespace/nowhere/list'), {
+    kind: 'NamespaceNotFound',
+    says: /./,
+  })
 })
 
 it('a failing upstream is an error of the listing of its namespaces', async () => {
-  const raw = upstreams.get('raw')
-  if (raw === undefined) throw new Error('There is no such upstream.')
-  raw.answering = respondWith(500, '')
+  shared.upstreams.raw.answering = respondWith(500, '')
   const target = '/v1/namespace/prod$lake$raw/table/list'
-  expectError(await gateway.get(target), { kind: 'Internal', status: 500, says: 'failed' })
-  raw.answering = serveListings(catalogs.raw)
+  expectError(await shared.gateway.get(target), { kind: 'Internal', status: 500, says: 'failed' })
 })

@@ -1,44 +1,19 @@
-import { afterEach, beforeAll, afterAll, expect, it } from 'vitest'
-import { upstreamSchema } from '../../../src/config/upstream/upstream-settings.ts'
+import { expect, it } from 'vitest'
 import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { expectError } from '../support/expect-error.ts'
-import { openGateway, type TestedGateway } from '../support/open-gateway.ts'
-import { startRecordingUpstream, type RecordingUpstream } from '../support/recording-upstream.ts'
+import { useSharedGatewayAndUpstreams } from '../support/running-gateway.ts'
 import { eventually } from '../../support/eventually.ts'
 
 /** `rest` is the root upstream; `lake` has another delimiter and a base path. */
-const namespaces = { lake: [['prod', 'lake'], ['archive']], raw: [['prod', 'lake', 'raw']], rest: undefined }
-type Name = keyof typeof namespaces
-
-const upstreams = new Map<Name, RecordingUpstream>()
-let gateway: TestedGateway
-
-beforeAll(async () => {
-  for (const name of Object.keys(namespaces) as Name[]) upstreams.set(name, await startRecordingUpstream())
-  gateway = await openGateway('http://127.0.0.1:9', {
-    adjust: (settings) => ({
-      ...settings,
-      upstreams: [...upstreams].map(([name, { url }]) => ({
-        ...upstreamSchema.parse({
-          name,
-          url: name === 'lake' ? `${url}/base` : url,
-          delimiter: name === 'lake' ? '.' : '$',
-        }),
-        namespaces: namespaces[name],
-      })),
-    }),
-  })
+const shared = useSharedGatewayAndUpstreams({
+  lake: { namespaces: [['prod', 'lake'], ['archive']], url: '/base', delimiter: '.' },
+  raw: { namespaces: [['prod', 'lake', 'raw']] },
+  rest: { namespaces: undefined },
 })
-afterEach(() => {
-  for (const { requests } of upstreams.values()) requests.length = 0
-})
-afterAll(async () => {
-  await gateway.close()
-  for (const upstream of upstreams.values()) await upstream.close()
-})
+type Name = keyof typeof shared.upstreams
 
 function arrived(): Record<string, string[]> {
-  const found = [...upstreams].map(
+  const found = Object.entries(shared.upstreams).map(
     ([name, { requests }]) => [name, requests.map(({ target }) => target)] as const,
   )
   return Object.fromEntries(found.filter(([, targets]) => targets.length > 0))
@@ -56,7 +31,7 @@ it.each<[target: string, Name, sent: string]>([
   ],
   ['/v1/namespace/$/describe', 'rest', '/v1/namespace/%24/describe'],
 ])('%s goes to the upstream %s', async (target, name, sent) => {
-  expect(await gateway.post(target)).toMatchObject({ status: 200 })
+  expect(await shared.gateway.post(target)).toMatchObject({ status: 200 })
   expect(arrived()).toEqual({ [name]: [sent] })
 })
 
@@ -78,9 +53,9 @@ it.each<[what: string, target: string, body: object, Name, sent: string]>([
 ])(
   'a batch %s is sent to the upstream of its tables, which the audit log names',
   async (_what, target, body, name, sent) => {
-    expect(await gateway.post(target, { body })).toMatchObject({ status: 200 })
+    expect(await shared.gateway.post(target, { body })).toMatchObject({ status: 200 })
     expect(arrived()).toEqual({ [name]: [sent] })
-    const intents = ofKind(await recordsOf(gateway.auditFolder), 'intent')
+    const intents = ofKind(await recordsOf(shared.gateway.auditFolder), 'intent')
     expect(intents.at(-1)).toMatchObject({ upstream: name })
   },
 )
@@ -99,9 +74,12 @@ it.each<[what: string, target: string, body: object]>([
   ['a rename', '/v1/table/prod$lake$a/rename', { new_table_name: 'a', new_namespace_id: ['prod'] }],
 ])('refuses %s across upstreams, and neither sends nor records it', async (_what, target, body) => {
   // The log is sealed from time to time.
-  const changes = async () => ofKind(await recordsOf(gateway.auditFolder), 'intent')
+  const changes = async () => ofKind(await recordsOf(shared.gateway.auditFolder), 'intent')
   const before = await changes()
-  expectError(await gateway.post(target, { body }), { kind: 'InvalidInput', says: 'different catalogs' })
+  expectError(await shared.gateway.post(target, { body }), {
+    kind: 'InvalidInput',
+    says: 'different catalogs',
+  })
   expect(arrived()).toEqual({})
   expect(await changes()).toEqual(before)
 })
@@ -111,25 +89,28 @@ const named = (namespace: string[], name: string) => ({
 })
 
 it('rejects a name that contains the delimiter of its own upstream only', async () => {
-  const dotted = await gateway.post('/v1/table/batch-commit', { body: named(['archive'], 'a.b') })
+  const dotted = await shared.gateway.post('/v1/table/batch-commit', { body: named(['archive'], 'a.b') })
   expectError(dotted, { kind: 'InvalidInput', says: '"a.b"' })
-  expect(await gateway.post('/v1/table/batch-commit', { body: named(['prod'], 'a.b') })).toMatchObject({
-    status: 200,
-  })
+  expect(await shared.gateway.post('/v1/table/batch-commit', { body: named(['prod'], 'a.b') })).toMatchObject(
+    {
+      status: 200,
+    },
+  )
   expect(arrived()).toEqual({ rest: ['/v1/table/batch-commit'] })
 })
 
 it('a failing upstream does not affect others', async () => {
-  const raw = upstreams.get('raw')
-  const good = raw?.answering
-  if (raw === undefined || good === undefined) throw new Error('There is no such upstream.')
+  const { raw } = shared.upstreams
+  const good = raw.answering
   raw.answering = (_arrival, response) => response.socket?.destroy()
   raw.healthStatus = 503
   await eventually(async () =>
-    expect(await gateway.post('/v1/table/prod$lake$raw$events/describe')).toMatchObject({ status: 503 }),
+    expect(await shared.gateway.post('/v1/table/prod$lake$raw$events/describe')).toMatchObject({
+      status: 503,
+    }),
   )
-  expect(await gateway.post('/v1/table/prod$lake$orders/describe')).toMatchObject({ status: 200 })
-  const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
+  expect(await shared.gateway.post('/v1/table/prod$lake$orders/describe')).toMatchObject({ status: 200 })
+  const metrics = await (await fetch(`${shared.gateway.adminUrl}/metrics`)).text()
   const broken = metrics
     .split('\n')
     .filter((line) => /^catalog_gateway_upstream_circuit_breaker_state.* 1$/.test(line))
@@ -144,6 +125,8 @@ it('a failing upstream does not affect others', async () => {
   raw.answering = good
   raw.healthStatus = 200
   await eventually(async () =>
-    expect(await gateway.post('/v1/table/prod$lake$raw$events/describe')).toMatchObject({ status: 200 }),
+    expect(await shared.gateway.post('/v1/table/prod$lake$raw$events/describe')).toMatchObject({
+      status: 200,
+    }),
   )
 })

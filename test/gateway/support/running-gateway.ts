@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, onTestFinished } from 'vitest'
+import { upstreamSchema, type UpstreamSettings } from '../../../src/config/upstream/upstream-settings.ts'
 import { openGateway, type GatewaySetup, type TestedGateway } from './open-gateway.ts'
 import { respondWith, startRecordingUpstream, type RecordingUpstream } from './recording-upstream.ts'
 
@@ -51,4 +52,68 @@ export async function startGatewayBefore(
   const gateway = await openGateway(upstreamUrl, setup)
   onTestFinished(() => gateway.close())
   return gateway
+}
+
+/** Settings of several upstreams, by name. One without namespaces is that of the root. */
+export type Mounts<Name extends string> = Readonly<
+  Record<Name, Pick<UpstreamSettings, 'namespaces'> & Partial<UpstreamSettings>>
+>
+
+export interface GatewayAndUpstreams<Name extends string> {
+  readonly gateway: TestedGateway
+  readonly upstreams: Readonly<Record<Name, RecordingUpstream>>
+  readonly close: () => Promise<void>
+}
+
+/** Starts a gateway and several upstreams. A `url` of a mount is a path at its upstream. */
+export async function startGatewayAndUpstreams<Name extends string>(
+  mounts: Mounts<Name>,
+  setup: GatewaySetup = {},
+): Promise<GatewayAndUpstreams<Name>> {
+  const started = new Map<string, RecordingUpstream>()
+  const settings: UpstreamSettings[] = []
+  for (const [name, { url = '', ...mount }] of Object.entries<Partial<UpstreamSettings>>(mounts)) {
+    const upstream = await startRecordingUpstream()
+    started.set(name, upstream)
+    settings.push({ ...upstreamSchema.parse({ name, url: upstream.url + url }), ...mount })
+  }
+  const adjust: GatewaySetup['adjust'] = (usual) => ({ ...usual, upstreams: settings })
+  const gateway = await openGateway('http://127.0.0.1:9', { ...setup, adjust })
+  return {
+    gateway,
+    // Every mount has one.
+    upstreams: Object.fromEntries(started) as Record<Name, RecordingUpstream>,
+    async close() {
+      await gateway.close()
+      for (const upstream of started.values()) await upstream.close()
+    },
+  }
+}
+
+/** Shares a gateway and several upstreams between all tests of a file; their requests are forgotten before each test. */
+export function useSharedGatewayAndUpstreams<Name extends string>(
+  mounts: Mounts<Name>,
+  setup?: GatewaySetup,
+): GatewayAndUpstreams<Name> {
+  const shared: { started?: GatewayAndUpstreams<Name> } = {}
+  beforeAll(async () => {
+    shared.started = await startGatewayAndUpstreams(mounts, setup)
+  })
+  beforeEach(() => {
+    for (const { requests } of Object.values<RecordingUpstream>(started().upstreams)) requests.length = 0
+  })
+  afterAll(() => started().close())
+  const started = (): GatewayAndUpstreams<Name> => {
+    if (shared.started === undefined) throw new Error('The gateway is there only while tests run.')
+    return shared.started
+  }
+  return {
+    get gateway() {
+      return started().gateway
+    },
+    get upstreams() {
+      return started().upstreams
+    },
+    close: () => started().close(),
+  }
 }
