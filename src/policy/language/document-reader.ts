@@ -19,7 +19,7 @@ export interface ProblemPlace {
   readonly index?: number
 }
 
-/** A part of a document that a schema has checked. */
+/** A part of a document that has been checked. */
 interface Checked<Value> {
   readonly isValid: boolean
   /** If it is not valid, as written, but for the members that are mistaken or missing. */
@@ -60,6 +60,8 @@ export class DocumentReader {
   readonly value: unknown
   private readonly document: WrittenDocument
   private readonly written = new Map<string, Written>()
+  /** The names of the mistaken members, by the path of each part that is not valid. */
+  private readonly mistaken = new Map<string, Set<string>>()
 
   constructor(document: WrittenDocument) {
     this.document = document
@@ -105,11 +107,6 @@ export class DocumentReader {
     return problems.length > 0 ? unreadable : fillText(value, instance)
   }
 
-  /** Returns a part as written. */
-  get(path: Path): unknown {
-    return getValue(this.value, path)
-  }
-
   /** Returns the position of a part, or that of a place in it. */
   position(path: Path, place?: ProblemPlace): Position {
     return this.document.locate(this.findOffset(path, place))
@@ -120,25 +117,28 @@ export class DocumentReader {
     this.document.report(this.findOffset(path, place), (formatPath(path) || 'the document') + problem)
   }
 
-  /** Reports every mistake in a part, according to the schema. Each mistaken member of it is replaced: by undefined by default. */
-  check<Schema extends z.ZodType>(
-    schema: Schema,
-    path: Path,
-    replacing: Readonly<Record<string, unknown>> = {},
-  ): Checked<z.output<Schema>> {
-    const written = this.get(path)
-    const result = schema.safeParse(written)
-    if (result.success) return { isValid: true, value: result.data }
-    const mistaken = new Set<string>()
-    for (const issue of result.error.issues) {
+  /** Reports every mistake in a part, according to the schema. */
+  check(schema: z.ZodType, path: Path = []): void {
+    for (const issue of schema.safeParse(getValue(this.value, path)).error?.issues ?? []) {
       const inner = issue.path.map((key) => (typeof key === 'number' ? key : String(key)))
-      if (inner[0] !== undefined) mistaken.add(String(inner[0]))
-      this.reportIssue(issue, [...path, ...inner], () => listMembers(nodeOf(schema), inner))
+      const whole = [...path, ...inner]
+      for (let length = 0; length <= whole.length; length++) {
+        const key = joinPath(whole.slice(0, length))
+        const members = this.mistaken.get(key) ?? new Set()
+        this.mistaken.set(key, members.add(String(whole[length])))
+      }
+      this.reportIssue(issue, whole, () => listMembers(nodeOf(schema), inner))
     }
-    const replaced = Object.fromEntries([...mistaken].map((name) => [name, replacing[name]]))
+  }
+
+  /** Returns a part that has been checked, as of the type that its schema has. Mistaken members are replaced, if only by undefined. */
+  read<Value>(path: Path, replacing: Readonly<Record<string, unknown>> = {}): Checked<Value> {
+    const written = getValue(this.value, path)
+    const mistaken = this.mistaken.get(joinPath(path))
+    const replaced = Object.fromEntries([...(mistaken ?? [])].map((name) => [name, replacing[name]]))
+    const value = mistaken === undefined ? written : { ...getMembers(written), ...replaced }
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- without what the schema refuses
-    const value = { ...getMembers(written), ...replaced } as z.output<Schema>
-    return { isValid: false, value }
+    return { isValid: mistaken === undefined, value: value as Value }
   }
 
   private reportIssue(issue: z.core.$ZodIssue, path: Path, listKnown: () => readonly string[]): void {
@@ -154,7 +154,7 @@ export class DocumentReader {
       return
     }
     if (issue.code === 'custom') return this.report(path, issue.message, issue.params)
-    const value = this.get(path)
+    const value = getValue(this.value, path)
     if (value === unreadable) return
     const written = this.written.get(joinPath(path))
     const source = String(getMembers(written?.node)['source'])
@@ -210,7 +210,7 @@ function formatPath(path: Path): string {
 }
 
 function describeValue(value: unknown, code: z.core.$ZodIssue['code'], source: string): string {
-  if (value === null || code === 'too_small') return 'empty'
+  if (value === null || (code === 'too_small' && String(value) === '')) return 'empty'
   if (Array.isArray(value)) return 'a list'
   if (typeof value === 'object') return 'a map'
   return typeof value === 'string' ? JSON.stringify(value) : source

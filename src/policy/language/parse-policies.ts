@@ -1,4 +1,5 @@
 import { isMap, isSeq, type ParsedNode } from 'yaml'
+import type { z } from 'zod'
 import { getMembers, isObject, type Steps } from '../../lib/index.ts'
 import type { DecisionTest } from '../testing/decision-test.ts'
 import { DocumentReader, type WrittenDocument } from './document-reader.ts'
@@ -20,9 +21,10 @@ import {
 } from './policy-schema.ts'
 import type { PolicyVocabulary } from './policy-vocabulary.ts'
 import { createLocator, readYaml, type ReportProblem } from './read-yaml.ts'
-import { readTags } from './restriction-schema.ts'
-import { readCommits } from './rule-schema.ts'
+import { readRestriction, readTags } from './restriction-schema.ts'
+import { readCommits, readRule } from './rule-schema.ts'
 import { label } from './schema-parts.ts'
+import { readTest } from './test-schema.ts'
 
 /** Content of one policy file. If there is any problem, the policies must not be used. */
 export interface ParsedPolicies {
@@ -32,8 +34,7 @@ export interface ParsedPolicies {
 }
 
 /**
- * Parses the AccessPolicy documents of a YAML text (1.2, core schema), with a pause before each rule and
- * after each document. Aliases are not followed, so a policy says what its text shows, and a small file cannot expand into a
+ * Parses the AccessPolicy documents of a YAML text (1.2, core schema), with a pause after each document. Aliases are not followed, so a policy says what its text shows, and a small file cannot expand into a
  * large one.
  */
 export function* parsePolicySteps(
@@ -106,11 +107,14 @@ function* readWhole(parsed: ParsedFile, root: ParsedNode): Steps<readonly Proble
   const ofTexts = problems.splice(0)
   const instances = readForEach(reader)
   if (instances === undefined) {
-    yield* readDocument(parsed, reader, undefined)
+    readDocument(parsed, reader, undefined)
     return [...ofTexts, ...problems]
   }
   // The errors of texts are found again, for each value.
-  for (const instance of instances) yield* readDocument(parsed, open(instance), instance)
+  for (const instance of instances) {
+    readDocument(parsed, open(instance), instance)
+    yield
+  }
   const documents = instances.map((instance) => ({ name: nameDocument('', instance), instance }))
   return mergeByPolicy(problems, documents, ({ offset }) => String(offset))
 }
@@ -155,23 +159,25 @@ function listItems(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-function* readDocument(
-  parsed: ParsedFile,
+function readDocument(
+  { file, accepted, documents, tests, vocabulary, schemas }: ParsedFile,
   reader: DocumentReader,
   instance: PolicyInstance | undefined,
-): Steps<void> {
-  const { file, accepted, documents, vocabulary, schemas } = parsed
+): void {
+  reader.check(schemas.document)
   const strictest = { inherit: false, final: ['all'] }
-  const { value: policy } = reader.check(schemas.document, [], strictest)
+  const { value: policy } = reader.read<z.output<PolicySchemas['document']>>([], strictest)
   if (!isObject(reader.value)) return
   if (!policyParts.some((name) => name in policy))
     reader.report(['rules'], ` is missing; expected a list, such as ${exampleOf.rules}`)
-  const tags = 'tags' in policy ? readTags(reader, schemas.tags) : undefined
-  const rules = yield* readRules(parsed, reader)
+  const rules = readRules(reader, vocabulary)
   const { metadata, mode, namespace, inherit = true, final = [], onDeny, contact } = policy
   const scope = metadata?.namespace === undefined ? '' : `${metadata.namespace}/`
   const name = nameDocument(scope + (metadata?.name ?? ''), instance)
-  yield* readTests(parsed, reader, name)
+  for (const index of policy.tests?.keys() ?? []) {
+    const test = readTest(reader, ['tests', index], vocabulary)
+    if (test !== undefined) tests.push({ document: name, file, ...test })
+  }
   // A mistaken namespace is none: in another one, its denies would apply to others.
   if (metadata === undefined || !Array.isArray(namespace)) return
   documents.push({
@@ -184,7 +190,7 @@ function* readDocument(
     final: vocabulary.cover(final, 'deny').permissions,
     onDeny,
     contact,
-    tags,
+    tags: 'tags' in policy ? readTags(reader) : undefined,
     accepted,
     rules,
     file,
@@ -192,39 +198,22 @@ function* readDocument(
   })
 }
 
-function* readTests(
-  { file, tests, schemas }: ParsedFile,
-  reader: DocumentReader,
-  document: string,
-): Steps<void> {
-  for (const index of listItems(getMembers(reader.value)['tests']).keys()) {
-    yield
-    const test = schemas.test.read(reader, ['tests', index], { document, file })
-    if (test !== undefined) tests.push(test)
-  }
-}
-
 /** Reads rules, restrictions and commit requirements, in the order of their lines. */
-function* readRules(
-  { vocabulary, schemas }: ParsedFile,
-  reader: DocumentReader,
-): Steps<readonly PolicyRule[]> {
+function readRules(reader: DocumentReader, vocabulary: PolicyVocabulary): readonly PolicyRule[] {
   const document = getMembers(reader.value)
   const rules = 'commits' in document ? [...readCommits(reader, vocabulary)] : []
   // Line of each rule, by id.
   const lines = new Map<unknown, number>(rules.map(({ id, line }) => [id, line]))
-  for (const [name, { read }] of [
-    ['restrict', schemas.restriction],
-    ['rules', schemas.rule],
+  for (const [name, read] of [
+    ['restrict', readRestriction],
+    ['rules', readRule],
   ] as const) {
-    for (const index of listItems(document[name]).keys()) {
-      yield
-      const path = [name, index]
-      const rule = read(reader, path)
-      const { id } = getMembers(reader.get(path))
+    for (const [index, item] of listItems(document[name]).entries()) {
+      const rule = read(reader, [name, index], vocabulary)
+      const { id } = getMembers(item)
       const before = lines.get(id)
-      if (before === undefined) lines.set(id, reader.position(path).line)
-      else reader.report(path, `: duplicate rule id "${String(id)}", also in line ${before}`)
+      if (before === undefined) lines.set(id, reader.position([name, index]).line)
+      else reader.report([name, index], `: duplicate rule id "${String(id)}", also in line ${before}`)
       if (rule !== undefined && before === undefined) rules.push(rule)
     }
   }

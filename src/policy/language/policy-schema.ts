@@ -63,10 +63,6 @@ export const exampleOf = {
 /** Creates the schemas of policies that may contain the names of a vocabulary. */
 function createPolicySchemas(vocabulary: PolicyVocabulary) {
   const names = createNameSchemas(vocabulary)
-  const rule = createRuleSchema(names, vocabulary)
-  const restriction = createRestrictionSchema(names, vocabulary)
-  const tags = createTagsSchema(names)
-  const test = createTestSchema(names, vocabulary)
 
   const policy = z.strictObject({
     apiVersion,
@@ -103,42 +99,26 @@ function createPolicySchemas(vocabulary: PolicyVocabulary) {
     ),
     commits: optional(commitsSchema, 'What every new version of a table, here or beneath, must fulfil.'),
     restrict: optional(
-      list(restriction.schema, exampleOf.restrict),
+      list(createRestrictionSchema(names), exampleOf.restrict),
       'What callers may read of tables of which they may not read everything. A restriction allows nothing, and nothing ' +
         'beneath undoes it.',
     ),
     tags: optional(
-      tags,
+      createTagsSchema(names),
       'Tags of the namespace and of tables and columns in it, for conditions ("pii" in tags) and restrictions ' +
         '(columns: { without: [pii] }). They allow and deny nothing by themselves.',
     ),
-    rules: optional(list(rule.schema, exampleOf.rules), 'Allow and deny rules.'),
+    rules: optional(list(createRuleSchema(names, vocabulary), exampleOf.rules), 'Allow and deny rules.'),
     tests: optional(
-      list(test.schema, exampleOf.tests),
+      list(createTestSchema(names, vocabulary), exampleOf.tests),
       'Expected decisions of the policies in the folder, for `policy test`; no effect on requests.',
     ),
   })
 
-  // Checked one item at a time, because a document may have many, or by what other fields say.
-  const unchecked = z.unknown().optional()
   return {
-    rule,
-    restriction,
-    tags,
-    test,
-    policy: policy.meta({
-      title: 'AccessPolicy of the catalog gateway',
-      ...anyOf(policyParts),
-    }),
-    /** A policy, but for the parts that are checked by themselves. */
-    document: policy.extend({
-      forEach: unchecked,
-      commits: unchecked,
-      tags: unchecked,
-      restrict: list(z.unknown(), exampleOf.restrict).optional(),
-      rules: list(z.unknown(), exampleOf.rules).optional(),
-      tests: list(z.unknown(), exampleOf.tests).optional(),
-    }),
+    policy: policy.meta({ title: 'AccessPolicy of the catalog gateway', ...anyOf(policyParts) }),
+    /** A policy for one value of `forEach`, which is checked by itself. */
+    document: policy.extend({ forEach: z.unknown().optional() }),
   }
 }
 

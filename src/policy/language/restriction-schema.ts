@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { getOperation, operationNames } from '../../catalog-api/index.ts'
 import { getMembers, isObject } from '../../lib/index.ts'
+import { getValue } from '../../settings/index.ts'
 import { columnTypes, type VisibleColumns } from '../restrictions/column-types.ts'
 import { FilterError } from '../restrictions/filter-tokens.ts'
 import { readRows, type WrittenRestriction } from '../restrictions/restriction.ts'
@@ -68,9 +69,8 @@ function isWithout(columns: unknown): columns is z.output<typeof columnsWithout>
 
 const readingOperations = operationNames.filter((name) => getOperation(name).readsPart !== undefined)
 
-/** The schema of restrictions, and how one is read. */
-export function createRestrictionSchema({ tables }: NameSchemas, vocabulary: PolicyVocabulary) {
-  const schema = checked(
+export function createRestrictionSchema({ tables }: NameSchemas) {
+  return checked(
     z.strictObject({
       id: ruleId,
       subjects: subjectsSchema.describe('The callers, and exceptions.'),
@@ -97,27 +97,33 @@ export function createRestrictionSchema({ tables }: NameSchemas, vocabulary: Pol
       }
     },
   )
-  const denied = vocabulary.permissions.names.filter((name) => !readingOperations.some((one) => one === name))
+}
 
-  /** Reads a rule that denies everything about the tables but reading what remains; none of a restriction that is no map. */
-  function read(reader: DocumentReader, path: Path): PolicyRule | undefined {
-    const { position, strictest } = strictestRule(reader, path)
-    const { isValid, value } = reader.check(schema, path, { ...strictest, columns: {} })
-    const { id, subjects, tables, columns, rows } = value
-    if (!isObject(reader.get(path))) return undefined
-    return {
-      id,
-      effect: 'deny',
-      subjects: createSubjects(subjects),
-      ...vocabulary.cover(denied, 'deny', true),
-      tables,
-      condition: undefined,
-      restriction: createRestriction(columns, isValid ? rows : 'false'),
-      message: `you may read a part of this table only, by ${readingOperations.join(', ')}`,
-      ...position,
-    }
+/** Reads a rule that denies everything about the tables but reading what remains; none of a restriction that is no map. */
+export function readRestriction(
+  reader: DocumentReader,
+  path: Path,
+  vocabulary: PolicyVocabulary,
+): PolicyRule | undefined {
+  const { position, strictest } = strictestRule(reader, path)
+  const { isValid, value } = reader.read<z.output<ReturnType<typeof createRestrictionSchema>>>(path, {
+    ...strictest,
+    columns: {},
+  })
+  const { id, subjects, tables, columns, rows } = value
+  if (!isObject(getValue(reader.value, path))) return undefined
+  const denied = vocabulary.permissions.names.filter((name) => !readingOperations.some((one) => one === name))
+  return {
+    id,
+    effect: 'deny',
+    subjects: createSubjects(subjects),
+    ...vocabulary.cover(denied, 'deny', true),
+    tables,
+    condition: undefined,
+    restriction: createRestriction(columns, isValid ? rows : 'false'),
+    message: `you may read a part of this table only, by ${readingOperations.join(', ')}`,
+    ...position,
   }
-  return { schema, read }
 }
 
 /** Throws FilterError if `rows` is not valid. */
@@ -173,9 +179,9 @@ export function createTagsSchema({ describeTable }: NameSchemas) {
 }
 
 /** Reads what the field `tags` of a document declares: unknown tags, if it is mistaken. */
-export function readTags(reader: DocumentReader, schema: ReturnType<typeof createTagsSchema>): DeclaredTags {
+export function readTags(reader: DocumentReader): DeclaredTags {
   const position = reader.position(['tags'])
-  const { isValid, value } = reader.check(schema, ['tags'])
+  const { isValid, value } = reader.read<z.output<ReturnType<typeof createTagsSchema>>>(['tags'])
   if (!isValid) return { namespace: 'unknown', tables: new Map(), ...position }
   const declared = Object.entries(value.tables ?? {}).map(([name, { tags = [], columns = {} }]) => {
     const typed = Object.entries(columns).map(([path, column]) => {

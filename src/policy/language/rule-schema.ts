@@ -106,9 +106,8 @@ export function strictestRule(reader: DocumentReader, path: Path) {
   return { position, strictest: { id, subjects: { everyone: true }, operations: ['all'], tables: ['*'] } }
 }
 
-/** The schema of rules, and how one is read. */
 export function createRuleSchema(names: NameSchemas, vocabulary: PolicyVocabulary) {
-  const schema = checked(
+  return checked(
     z.strictObject({
       id: ruleId,
       effect: z.enum(['allow', 'deny']).describe('allow, or deny. A deny that applies always wins.'),
@@ -150,32 +149,35 @@ export function createRuleSchema(names: NameSchemas, vocabulary: PolicyVocabular
         report(' has no effect: an allow without "when" and "until" refuses nobody', ['message'])
     },
   )
+}
 
-  /** Reads a rule; none for an allow that is mistaken. */
-  function read(reader: DocumentReader, path: Path): PolicyRule | undefined {
-    const { position, strictest } = strictestRule(reader, path)
-    const { isValid, value } = reader.check(schema, path, strictest)
-    const { id, effect, operations, tables, when, until, message } = value
-    if (!isValid && effect !== 'deny') return undefined
-    const end = effect === 'allow' && until !== undefined ? formatEnd(until) : undefined
-    const condition = compileRuleCondition(when, end)
-    if (condition instanceof ConditionError) throw new Error(condition.message)
-    // Another name, or another namespace, has other tags.
-    const coversMoves = tables !== undefined || (condition !== undefined && condition.tags.length > 0)
-    return {
-      id,
-      effect,
-      subjects: createSubjects(value.subjects),
-      ...vocabulary.cover(operations, effect, coversMoves),
-      tables,
-      condition,
-      when,
-      until: end,
-      message,
-      ...position,
-    }
+/** Reads a rule; none for an allow that is mistaken. */
+export function readRule(
+  reader: DocumentReader,
+  path: Path,
+  vocabulary: PolicyVocabulary,
+): PolicyRule | undefined {
+  const { position, strictest } = strictestRule(reader, path)
+  const { isValid, value } = reader.read<z.output<ReturnType<typeof createRuleSchema>>>(path, strictest)
+  const { id, effect, operations, tables, when, until, message } = value
+  if (!isValid && effect !== 'deny') return undefined
+  const end = effect === 'allow' && until !== undefined ? formatEnd(until) : undefined
+  const condition = compileRuleCondition(when, end)
+  if (condition instanceof ConditionError) throw new Error(condition.message)
+  // Another name, or another namespace, has other tags.
+  const coversMoves = tables !== undefined || (condition !== undefined && condition.tags.length > 0)
+  return {
+    id,
+    effect,
+    subjects: createSubjects(value.subjects),
+    ...vocabulary.cover(operations, effect, coversMoves),
+    tables,
+    condition,
+    when,
+    until: end,
+    message,
+    ...position,
   }
-  return { schema, read }
 }
 
 /**
@@ -226,7 +228,7 @@ export const commitsSchema = checked(
  * Reads rules that deny commits which do not meet the requirements, with the ids `commits.folders` and `commits.metadata`.
  */
 export function readCommits(reader: DocumentReader, vocabulary: PolicyVocabulary): readonly PolicyRule[] {
-  const { isValid, value } = reader.check(commitsSchema, ['commits'])
+  const { isValid, value } = reader.read<z.output<typeof commitsSchema>>(['commits'])
   const { folders, metadata, except } = value
   const common = {
     effect: 'deny',

@@ -29,21 +29,11 @@ function findObjectField(test: object): ObjectField | undefined {
   return more.length > 0 ? undefined : field
 }
 
-/** What only a request has that is allowed, or only one that is denied. */
-const expectedOf = {
-  sends: ['allow', 'a denied request is not sent'],
-  columns: ['allow', 'a denied request is not sent'],
-  message: ['deny', 'an allowed request has none'],
-} as const
-
-/** The schema of tests, and how one is read. */
 export function createTestSchema(names: NameSchemas, vocabulary: PolicyVocabulary) {
   const { path, operations } = names
   const table = path.min(1, { error: 'its namespace and its name' })
-  const transaction = checked(table, (id, report) => {
-    if (id.length === 1) report(' names no table; expected the id of the table and the transaction')
-  }).meta({ minItems: 2 })
-  const schema = checked(
+  const transaction = path.min(2, { error: 'the id of its table, and its own name' })
+  return checked(
     z.strictObject({
       name: optional(text, 'Description of the test.'),
       as: optional(callerSchema, 'The caller. Default: a caller that no policy names.'),
@@ -72,15 +62,10 @@ export function createTestSchema(names: NameSchemas, vocabulary: PolicyVocabular
       ),
     }),
     (test, report) => {
-      const { beneath = false, given = {}, expect } = test
+      const { beneath = false, given = {} } = test
       const { permissions } = vocabulary.cover(test.operations, 'allow')
       for (const [fact, problem] of permissions.size === 0 ? [] : findUnstatedFacts(given, permissions))
         report(`: ${problem}`, ['given', fact])
-      for (const name of ['sends', 'columns', 'message'] as const) {
-        const [effect, reason] = expectedOf[name]
-        if (test[name] !== undefined && expect !== effect)
-          report(` is for "expect: ${effect}": ${reason}`, [name])
-      }
       const field = findObjectField(test)
       if (field === undefined) {
         const found = objectFields.filter((name) => name in test).join(' and ') || 'no object'
@@ -100,34 +85,32 @@ export function createTestSchema(names: NameSchemas, vocabulary: PolicyVocabular
       return undefined
     },
   ).meta({ oneOf: objectFields.map((name) => ({ required: [name] })) })
+}
 
-  /** Reads a test; none if it is mistaken. */
-  function read(
-    reader: DocumentReader,
-    path: Path,
-    location: Pick<DecisionTest, 'document' | 'file'>,
-  ): DecisionTest | undefined {
-    const { isValid, value: test } = reader.check(schema, path)
-    if (!isValid) return undefined
-    const { name = '', beneath = false, given } = test
-    const principal = createCaller(test.as)
-    const field = findObjectField(test)
-    const id = (field && test[field]) ?? []
-    const requests = [...vocabulary.cover(test.operations, 'allow').permissions]
-      .filter((permission) => beneath || objectFieldFor(permission) === field)
-      .map((permission) => createWrittenRequest({ principal, permission, id, given, beneath }))
-    return {
-      ...location,
-      line: reader.position(path).line,
-      name,
-      requests,
-      beneath,
-      expected: test.expect,
-      expectedRule: test.rule,
-      expectedMessage: test.message,
-      expectedSends: test.sends,
-      expectedColumns: test.columns,
-    }
+/** Reads a test; none if it is mistaken. */
+export function readTest(
+  reader: DocumentReader,
+  path: Path,
+  vocabulary: PolicyVocabulary,
+): Omit<DecisionTest, 'document' | 'file'> | undefined {
+  const { isValid, value: test } = reader.read<z.output<ReturnType<typeof createTestSchema>>>(path)
+  if (!isValid) return undefined
+  const { name = '', beneath = false, given } = test
+  const principal = createCaller(test.as)
+  const field = findObjectField(test)
+  const id = (field && test[field]) ?? []
+  const requests = [...vocabulary.cover(test.operations, 'allow').permissions]
+    .filter((permission) => beneath || objectFieldFor(permission) === field)
+    .map((permission) => createWrittenRequest({ principal, permission, id, given, beneath }))
+  return {
+    line: reader.position(path).line,
+    name,
+    requests,
+    beneath,
+    expected: test.expect,
+    expectedRule: test.rule,
+    expectedMessage: test.message,
+    expectedSends: test.sends,
+    expectedColumns: test.columns,
   }
-  return { schema, read }
 }

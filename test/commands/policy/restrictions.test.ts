@@ -221,8 +221,3 @@ it.for([
   if (left === undefined) expect(output).toContain('rule coverage: 2 of 2 (100 %)\n')
   else expect(output).toContain(`    decided   allow by crm/reads (crm.yaml:6), columns ${left}\n`)
 })
-
-it('test refuses an expected condition of a denied request', async () => {
-  const { messages } = await runPolicyTest('customers', 'expect: deny, sends: "false"')
-  expect(messages).toContain('sends is for "expect: allow": a denied request is not sent')
-})

@@ -4,9 +4,10 @@ import { extraPermissions } from '../../../src/catalog-api/permissions.ts'
 import { addedFunctions } from '../../../src/policy/conditions/condition-functions.ts'
 import { conditionVariables } from '../../../src/policy/conditions/condition-variables.ts'
 import { parsePolicies } from '../parse-policies.ts'
-import { getPolicySchemas, policySchema } from '../../../src/policy/language/policy-schema.ts'
+import { policySchema } from '../../../src/policy/language/policy-schema.ts'
 import { builtInVocabulary } from '../../../src/policy/language/policy-vocabulary.ts'
-import { commitsSchema, subjectsSchema } from '../../../src/policy/language/rule-schema.ts'
+import { commitsSchema, createRuleSchema, subjectsSchema } from '../../../src/policy/language/rule-schema.ts'
+import { createNameSchemas } from '../../../src/policy/language/schema-parts.ts'
 import { policyTables } from './policy-tables.ts'
 import { readTable, replaceTable } from './generated-table.ts'
 
@@ -56,7 +57,7 @@ it.each([
 it('shows every field of a document in examples or words', () => {
   const schemas = [
     policySchema,
-    getPolicySchemas(builtInVocabulary).rule.schema,
+    createRuleSchema(createNameSchemas(builtInVocabulary), builtInVocabulary),
     subjectsSchema,
     commitsSchema,
   ]

@@ -32,9 +32,3 @@ it('a caller that may not know of the table reads no message', () => {
   const [result] = runTests(tests, compileContents({ documents, tests })).results
   expect(result?.disagreements).toEqual([expect.not.objectContaining({ message: expect.anything() })])
 })
-
-it('refuses to expect a message of what is allowed', () => {
-  expect(parse('expect: allow, message: frozen').problems.map(({ message }) => message)).toEqual([
-    'tests[0].message is for "expect: deny": an allowed request has none',
-  ])
-})
