@@ -28,7 +28,6 @@ export {
   type Sight,
   whatCan,
   whoCan,
-  whoCanTag,
 } from './analysis/grants.ts'
 export { createRefusedFinding, type Finding } from './analysis/lint/finding.ts'
 export { type KnownCredentials, listNames, suggestGroup } from './analysis/lint/lint-names.ts'
@@ -104,7 +103,6 @@ export {
   type PolicySources,
   watchFolders,
 } from './source/policy-source.ts'
-export { listTags } from './tags/object-tags.ts'
 export { formatDisagreements } from './testing/format-disagreements.ts'
 export { runTests, type TestResult } from './testing/decision-test.ts'
 export {
