@@ -21,7 +21,8 @@ export async function createPackedApplication(files: Readonly<Record<string, str
   const tarball = (await run('npm', pack, { cwd: projectFolder })).stdout.trim()
   await run('tar', ['-xzf', join(folder, tarball), '-C', folder])
   await rename(join(folder, 'package'), join(modules, 'catalog-gateway'))
-  for (const name of [...(await listProductionPackages()), '@types/node']) await linkPackage(name, modules)
+  for (const name of new Set([...(await listProductionPackages()), '@types/node']))
+    await linkPackage(name, modules)
   await writeFile(join(folder, 'package.json'), '{ "type": "module" }')
   for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text)
   return folder
