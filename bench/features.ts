@@ -111,7 +111,6 @@ try {
   async function listFeatures(): Promise<readonly Feature[]> {
     const limits = {
       rates: [{ name: 'requests', per: 'principal', perSecond: high }],
-      byteQuotas: [{ name: 'bytes', per: 'principal', direction: 'both', perSecond: high }],
       concurrency: [{ name: 'running', per: 'principal', maxRequests: 1_000 }],
     }
     const redis = await startRedis()
@@ -131,7 +130,7 @@ try {
         what: 'conditions on time, client and context',
         policies: [{ name: 'readers', namespace: ['bench'], rules: [{ ...readers, when }] }],
       },
-      { what: 'a rate, a byte quota and a concurrency limit', settings: { limits } },
+      { what: 'a rate and a concurrency limit', settings: { limits } },
       ...(redis === undefined
         ? []
         : [

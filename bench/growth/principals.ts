@@ -6,12 +6,11 @@ import { processorCost, type Growth } from './growth.ts'
 const requests = 200_000
 const limits: Parameters<typeof createLimits>[0] = {
   rates: [{ name: 'rate', operations: ['all'], per: 'principal', perSecond: 1e9 }],
-  byteQuotas: [{ name: 'quota', operations: ['all'], per: 'principal', perSecond: 1e10 }],
   concurrency: [{ name: 'running', operations: ['all'], per: 'principal', maxRequests: 10 }],
   failedAuthentications: undefined,
 }
 
-/** Principals with requests in turn, each with a rate, a byte quota and a limit of concurrent requests of its own. */
+/** Principals with requests in turn, each with a rate and a limit of concurrent requests of its own. */
 export const principals: Growth = {
   unit: 'principals with limits',
   sizes: [100, 1_000, 10_000, 100_000],
@@ -22,7 +21,7 @@ export const principals: Growth = {
     const admit = (count: number): void => {
       for (let request = 0; request < count; request += 1) {
         const of = each[request % size]
-        if (of !== undefined) admitter.admit(of)?.release()
+        if (of !== undefined) admitter.admit(of)?.()
       }
     }
     return [
@@ -36,6 +35,6 @@ function requestOf(name: string): LimitedRequest {
   return {
     principal: { name, method: 'api-key' },
     route: { operation: getOperation('InsertIntoTable'), id: ['bench', 'table'] },
-    head: { client: '192.0.2.1', contentLength: 1_000 },
+    head: { client: '192.0.2.1' },
   }
 }

@@ -118,7 +118,6 @@ export const refusals = {
   permissions_changed: { kind: 'ServiceUnavailable', retryAfter: 1 },
   // limit
   rate_limited: { kind: 'Throttling' },
-  quota_exceeded: { kind: 'Throttling' },
   concurrency_limited: { kind: 'Throttling' },
   overloaded: { kind: 'ServiceUnavailable', level: 'warn' },
   // check

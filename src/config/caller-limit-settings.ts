@@ -38,15 +38,6 @@ const rateSchema = z.strictObject({
     .describe('Burst of requests; default: one second of requests, at least one.'),
 })
 
-const bytesSchema = z.strictObject({
-  ...selectionFields,
-  perSecond: z
-    .number('expected a number of bytes without a unit, such as 1000000')
-    .positive()
-    .max(1e12)
-    .describe('Sustained bytes a second, of request bodies and responses together.'),
-})
-
 const concurrencySchema = z.strictObject({
   ...selectionFields,
   maxRequests: positiveCount.describe('Maximum concurrent requests.'),
@@ -89,12 +80,6 @@ export const callerLimitFields = {
     .array(rateSchema)
     .default([])
     .describe('Rate limits. Requests over a limit get 429 with retry-after.'),
-  byteQuotas: z
-    .array(bytesSchema)
-    .default([])
-    .describe(
-      'Byte quotas, with a burst of one second. Active requests are not aborted; the next request gets 429.',
-    ),
   concurrency: z
     .array(concurrencySchema)
     .default([])
@@ -102,7 +87,7 @@ export const callerLimitFields = {
   shared: sharedLimitsSchema
     .optional()
     .describe(
-      'Redis or Valkey in which several gateways share rate limits and quotas; by default each gateway counts alone.',
+      'Redis or Valkey in which several gateways share rate limits; by default each gateway counts alone.',
     ),
   failedAuthentications: failedAuthenticationsSchema
     .optional()
@@ -116,7 +101,6 @@ const callerLimitSchema = z.strictObject(callerLimitFields)
 
 export type CallerLimitSettings = z.output<typeof callerLimitSchema>
 export type RateSettings = z.output<typeof rateSchema>
-export type ByteSettings = z.output<typeof bytesSchema>
 export type ConcurrencySettings = z.output<typeof concurrencySchema>
 export type FailedAuthenticationSettings = z.output<typeof failedAuthenticationsSchema>
 

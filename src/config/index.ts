@@ -9,7 +9,6 @@ export {
   type SinkSettings,
 } from './audit-settings.ts'
 export type {
-  ByteSettings,
   CallerLimitSettings,
   ConcurrencySettings,
   FailedAuthenticationSettings,

@@ -102,9 +102,9 @@ export const limitsSchema = z
       ),
     ...callerLimitFields,
   })
-  .superRefine(({ rates, byteQuotas, concurrency }, context) => {
+  .superRefine(({ rates, concurrency }, context) => {
     // Callers could not tell which one they have reached.
-    const repeated = findDuplicates([...rates, ...byteQuotas, ...concurrency], 'name', (name) => name)
+    const repeated = findDuplicates([...rates, ...concurrency], 'name', (name) => name)
     for (const name of new Set(repeated.map(({ message }) => message)))
       context.addIssue({ code: 'custom', message: `duplicate limit name "${name}"` })
   })

@@ -71,7 +71,7 @@ export function* findImpossibleNamespaces(settings: Sections): Generator<Setting
   const delimiters = listCatalogs(settings).map(({ catalog }) => catalog.delimiter)
   const separators = listCommonSeparators(delimiters)
   const named: [Path, readonly Identifier[] | undefined][] = [
-    ...(['rates', 'byteQuotas', 'concurrency'] as const).flatMap((kind) =>
+    ...(['rates', 'concurrency'] as const).flatMap((kind) =>
       limits[kind].map(({ namespaces }, index): (typeof named)[number] => [
         ['limits', kind, index, 'namespaces'],
         namespaces,

@@ -2,13 +2,7 @@
  * What callers may use: rates, quotas and requests at once (`createLimits`), the memory of bodies, and what is shed under load.
  */
 export { getPrincipalKey } from './limit-key.ts'
-export {
-  createLimits,
-  type FailedAuthentications,
-  LimitExceeded,
-  type LimitLease,
-  type Limits,
-} from './limits.ts'
+export { createLimits, type FailedAuthentications, LimitExceeded, type Limits } from './limits.ts'
 export { type CapacityHolder, createReservation, FairCapacity, Overloaded } from './overload/fair-capacity.ts'
 export {
   createLoadShedder,

@@ -13,11 +13,7 @@ import type { LimitSelection } from '../config/index.ts'
 export interface LimitedRequest {
   readonly principal: Pick<Principal, 'name' | 'method'>
   readonly route: Pick<RouteMatch, 'operation' | 'id'>
-  readonly head: {
-    readonly client: string
-    /** In bytes; undefined for chunked bodies. */
-    readonly contentLength: number | undefined
-  }
+  readonly head: { readonly client: string }
 }
 
 /** Returns the key by which a limit counts a request; undefined if the limit does not apply to it. */

@@ -1,12 +1,11 @@
 import { CatalogError } from '../catalog-api/index.ts'
 import type {
-  ByteSettings,
   CallerLimitSettings,
   ConcurrencySettings,
   FailedAuthenticationSettings,
   RateSettings,
 } from '../config/index.ts'
-import { formatBytes, getAddressKey } from '../lib/index.ts'
+import { getAddressKey } from '../lib/index.ts'
 import { createLimitKeyFunction, type LimitedRequest, type LimitKeyFunction } from './limit-key.ts'
 import { type BucketFactory, TokenBuckets } from './token-buckets.ts'
 
@@ -17,25 +16,14 @@ interface Limit {
   readonly title: string
   readonly keyFor: LimitKeyFunction
   /** 0 if the request is admitted now; an estimate if unknown. */
-  waitMs(key: string, request: LimitedRequest, now: number): number
-  /** Admits and charges the request. Returns a lease if its further events must be reported. */
-  take(key: string, request: LimitedRequest, now: number): LimitLease | undefined
+  waitMs(key: string, now: number): number
+  /** Admits and charges the request. Returns what must be called once at its end, if anything. */
+  take(key: string, now: number): (() => void) | undefined
   /** Charges further requests without a check; absent if the limit does not count requests. */
   readonly chargeEntries?: (key: string, requests: number, now: number) => void
 }
 
-export interface LimitLease {
-  readonly countReceived?: ((bytes: number) => void) | undefined
-  readonly countSent?: ((bytes: number) => void) | undefined
-  /** Reports the end of the request; called once. */
-  readonly release: () => void
-}
-
-type LimitReason =
-  | 'rate_limited'
-  | 'quota_exceeded'
-  | 'concurrency_limited'
-  | 'too_many_failed_authentications'
+type LimitReason = 'rate_limited' | 'concurrency_limited' | 'too_many_failed_authentications'
 
 /** A caller has exceeded a limit: 429 with `retry-after` in whole seconds, which the message repeats. */
 export class LimitExceeded extends CatalogError {
@@ -52,34 +40,30 @@ interface Claim {
   readonly key: string
 }
 
-type RequestLimitSettings = Pick<
-  CallerLimitSettings,
-  'rates' | 'byteQuotas' | 'concurrency' | 'failedAuthentications'
->
+type RequestLimitSettings = Pick<CallerLimitSettings, 'rates' | 'concurrency' | 'failedAuthentications'>
 
-/** Rates and bytes are counted in buckets of `makeBuckets`. */
+/** Rates are counted in buckets of `makeBuckets`. */
 export function createLimits(
   settings: RequestLimitSettings,
   makeBuckets: BucketFactory = (_limit, bucket) => new TokenBuckets(bucket),
 ) {
   const limits = [
     ...settings.rates.map((rate) => createRateLimit(rate, makeBuckets)),
-    ...settings.byteQuotas.map((quota) => createByteQuota(quota, makeBuckets)),
     ...settings.concurrency.map(createConcurrencyLimit),
   ]
   return {
     failedAuthentications: new FailedAuthentications(settings.failedAuthentications),
-    /** Throws LimitExceeded (429) without charging any limit. The caller must release the lease. */
-    admit(request: LimitedRequest): LimitLease | undefined {
+    /** Throws LimitExceeded (429) without charging any limit. Returns what must be called once at the end of the request. */
+    admit(request: LimitedRequest): (() => void) | undefined {
       if (limits.length === 0) return undefined
       const now = performance.now()
       const claims = limits.flatMap((limit): Claim[] => {
         const key = limit.keyFor(request)
         return key === undefined ? [] : [{ limit, key }]
       })
-      assertNotExceeded(claims, request, now)
-      const leases = claims.flatMap(({ limit, key }) => limit.take(key, request, now) ?? [])
-      return leases.length > 1 ? combineLeases(leases) : leases[0]
+      assertNotExceeded(claims, now)
+      const releases = claims.flatMap(({ limit, key }) => limit.take(key, now) ?? [])
+      return releases.length > 1 ? () => releases.forEach((release) => release()) : releases[0]
     },
     /**
      * Charges each entry of an admitted batch as a request for its object, which may leave a debt in the limits of the
@@ -90,7 +74,6 @@ export function createLimits(
       const claims = limits.flatMap((limit) => findEntryClaims(limit, batch, entries))
       assertNotExceeded(
         claims.filter(({ limit, key }) => limit.keyFor(batch) !== key),
-        batch,
         now,
       )
       for (const { limit, key, entries: count } of claims) limit.chargeEntries?.(key, count, now)
@@ -115,31 +98,17 @@ function findEntryClaims(
 }
 
 /** Throws LimitExceeded for the limit with the longest wait. */
-function assertNotExceeded(claims: readonly Claim[], request: LimitedRequest, now: number): void {
+function assertNotExceeded(claims: readonly Claim[], now: number): void {
   let longestMs = 0
   let exceeded: Limit | undefined
   for (const { limit, key } of claims) {
-    const waitMs = limit.waitMs(key, request, now)
+    const waitMs = limit.waitMs(key, now)
     if (waitMs <= longestMs) continue
     longestMs = waitMs
     exceeded = limit
   }
   if (exceeded === undefined) return
   throw new LimitExceeded(exceeded.reason, `${exceeded.title} is exceeded`, longestMs)
-}
-
-function combineLeases(leases: readonly LimitLease[]): LimitLease {
-  const combine = (name: 'countReceived' | 'countSent') => {
-    const counters = leases.flatMap((lease) => lease[name] ?? [])
-    return counters.length === 0 ? undefined : (bytes: number) => counters.forEach((count) => count(bytes))
-  }
-  return {
-    countReceived: combine('countReceived'),
-    countSent: combine('countSent'),
-    release() {
-      for (const lease of leases) lease.release()
-    },
-  }
 }
 
 /** The end of a running request cannot be predicted. */
@@ -156,12 +125,10 @@ function createConcurrencyLimit(settings: ConcurrencySettings): Limit {
     waitMs: (key) => ((running.get(key) ?? 0) < maxRequests ? 0 : estimatedWaitMs),
     take(key) {
       running.set(key, (running.get(key) ?? 0) + 1)
-      return {
-        release() {
-          const left = (running.get(key) ?? 1) - 1
-          if (left > 0) running.set(key, left)
-          else running.delete(key)
-        },
+      return () => {
+        const left = (running.get(key) ?? 1) - 1
+        if (left > 0) running.set(key, left)
+        else running.delete(key)
       }
     },
   }
@@ -175,52 +142,13 @@ function createRateLimit(settings: RateSettings, makeBuckets: BucketFactory): Li
     reason: 'rate_limited',
     title: `the limit "${name}" of ${perSecond} requests a second (limits.rates of the gateway)`,
     keyFor: createLimitKeyFunction(settings),
-    waitMs: (key, _request, now) => buckets.waitMs(key, 1, now),
-    take(key, _request, now) {
+    waitMs: (key, now) => buckets.waitMs(key, 1, now),
+    take(key, now) {
       buckets.take(key, 1, now)
       return undefined
     },
     chargeEntries: (key, requests, now) => buckets.take(key, requests, now),
   }
-}
-
-/**
- * Counts request bodies and responses. A body of known length must fit into the available tokens, or find a full bucket
- * if it is larger than the bucket, which holds one second of bytes. It is charged in advance; unused bytes are returned.
- * Other bytes are charged as they are transferred and may leave a debt.
- */
-export function createByteQuota(settings: ByteSettings, makeBuckets: BucketFactory): Limit {
-  const { name, perSecond } = settings
-  const burst = Math.ceil(perSecond)
-  const buckets = makeBuckets(name, { perSecond, burst })
-  return {
-    reason: 'quota_exceeded',
-    title: `the limit "${name}" of ${formatBytes(perSecond)} a second (limits.byteQuotas of the gateway)`,
-    keyFor: createLimitKeyFunction(settings),
-    waitMs: (key, request, now) => buckets.waitMs(key, requiredBytes(request.head.contentLength), now),
-    take(key, { head: { contentLength } }, now) {
-      const charge = (bytes: number): void => buckets.take(key, bytes, performance.now())
-      // At most the burst, so that an announced length that is never sent does not block other requests for long.
-      let announcedBytes = Math.min(contentLength ?? 0, burst)
-      if (announcedBytes > 0) buckets.take(key, announcedBytes, now)
-      return {
-        countReceived(bytes) {
-          const paidBytes = Math.min(bytes, announcedBytes)
-          announcedBytes -= paidBytes
-          if (bytes > paidBytes) charge(bytes - paidBytes)
-        },
-        countSent: charge,
-        release() {
-          if (announcedBytes > 0) charge(-announcedBytes)
-        },
-      }
-    },
-  }
-}
-
-/** A request without a known length requires at least one byte. */
-function requiredBytes(contentLength: number | undefined): number {
-  return Math.max(1, contentLength ?? 1)
 }
 
 /** Of failed authentications of one address. */

@@ -45,12 +45,12 @@ export class TokenBuckets {
     const fillMs = Math.max(0, (this.#fullAt.get(key) ?? now) - now)
     const wait = fillMs - (this.#burst - Math.min(tokens, this.#burst)) * this.#msPerToken
     if (wait <= minWaitMs) return 0
-    // Another gateway may have returned tokens.
+    // The server may have lost its state.
     this.#share(key, 0)
     return wait
   }
 
-  /** Takes tokens even if there are too few: a debt is refilled first. A negative number returns tokens. */
+  /** Takes tokens even if there are too few: a debt is refilled first. */
   take(key: string, tokens: number, now: number): void {
     const ms = tokens * this.#msPerToken
     this.#fullAt.set(key, Math.max(now, this.#fullAt.get(key) ?? now) + ms)

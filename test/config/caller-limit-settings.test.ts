@@ -18,10 +18,9 @@ it.each([
 })
 
 it('no per-caller limits by default', () => {
-  const { rates, byteQuotas, concurrency, failedAuthentications } = limitsSchema.parse({})
-  expect({ rates, byteQuotas, concurrency, failedAuthentications }).toEqual({
+  const { rates, concurrency, failedAuthentications } = limitsSchema.parse({})
+  expect({ rates, concurrency, failedAuthentications }).toEqual({
     rates: [],
-    byteQuotas: [],
     concurrency: [],
     failedAuthentications: undefined,
   })

@@ -44,10 +44,6 @@ it.each<[mistake: readonly string[], error: string]>([
     'audit.retention.maxAge: unknown setting; the settings here are maxAgeDays, maxBytes',
   ],
   [
-    ['limits: { byteQuotas: [{ name: a, per: all, perSecond: 1GB }] }'],
-    'expected a number of bytes without a unit, such as 1000000',
-  ],
-  [
     ['identity: { issuers: [{ name: a, issuer: "https://a", audience: a, algorithms: [rs256] }] }'],
     'identity.issuers.0.algorithms.0: expected RS256, in this spelling',
   ],

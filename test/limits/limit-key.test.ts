@@ -8,7 +8,7 @@ function createRequest(operation: OperationName, id: readonly string[], name = '
   return {
     principal: { name, method: name === 'nobody' ? 'anonymous' : 'api-key' },
     route: { operation: getOperation(operation), id },
-    head: { client: '192.0.2.7', contentLength: undefined },
+    head: { client: '192.0.2.7' },
   }
 }
 

@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream'
 import type { ServerResponse } from 'node:http'
 import { expect, it } from 'vitest'
 import type { z } from 'zod'
@@ -8,7 +7,6 @@ import { expectError } from '../gateway/support/expect-error.ts'
 import { allowEverything, type GatewaySetup } from '../gateway/support/open-gateway.ts'
 import { startGatewayAndUpstream } from '../gateway/support/running-gateway.ts'
 import { respondWith } from '../gateway/support/recording-upstream.ts'
-import { createDeferred } from '../gateway/support/waiting.ts'
 import { arrowBytes } from '../support/arrow-upload.ts'
 import { eventually } from '../support/eventually.ts'
 
@@ -78,54 +76,6 @@ it('forwards no part of a refused body', async () => {
   const refused = await gateway.post(insert, { headers: arrow, body: arrowBytes(100_000) })
   expectError(refused, { kind: 'Throttling', says: '"asking"' })
   expect(upstream.requests).toHaveLength(1)
-})
-
-it('charges a body without a length as it is transferred, and delays the next one', async () => {
-  const setup = limited({
-    byteQuotas: [{ name: 'up', per: 'principal', perSecond: 1 }],
-  })
-  const { gateway, upstream } = await startGatewayAndUpstream(setup)
-  const middle = createDeferred()
-  const chunked = Readable.from(
-    (async function* () {
-      yield arrowBytes(20_000)
-      await middle.promise
-      yield Buffer.alloc(10)
-    })(),
-  )
-  const first = gateway.post(insert, { headers: arrow, body: chunked })
-  await eventually(() => expect(upstream.requests).toHaveLength(1))
-  expectError(await gateway.post(describe, { body: {} }), { kind: 'Throttling', says: '"up"' })
-  middle.resolve(undefined)
-  expect(await first).toMatchObject({ status: 200 })
-  expect((await upstream.requests[0]?.body)?.length).toBe(20_010)
-})
-
-it('charges a response while it is sent, and completes it', async () => {
-  const setup = limited({
-    byteQuotas: [{ name: 'down', per: 'principal', perSecond: 1 }],
-  })
-  const { gateway, upstream } = await startGatewayAndUpstream(setup)
-  const large = Buffer.alloc(300_000, 'x')
-  const rest = createDeferred()
-  upstream.answering = async (_arrival, response: ServerResponse) => {
-    response.writeHead(200, { 'content-type': 'application/octet-stream' })
-    response.write(large)
-    await rest.promise
-    response.end()
-  }
-  const first = gateway.post('/v1/table/sales$orders/query', { body: {} })
-  await eventually(async () => {
-    const other = await gateway
-      .send('POST', describe, { signal: AbortSignal.timeout(1_000) })
-      .catch(() => undefined)
-    expectError(other, { kind: 'Throttling', says: /the limit "down" of 1 bytes a second/ })
-  })
-  rest.resolve(undefined)
-  const response = await first
-  expect(response.bytes.equals(large)).toBe(true)
-  upstream.answering = respondWith(200, {})
-  expect(await gateway.post(describe, { as: 'alice' })).toMatchObject({ status: 200 })
 })
 
 it('limits concurrent requests, and admits another for each completed one', async () => {

@@ -7,8 +7,6 @@ import type { DownstreamBody } from '../downstream.ts'
 
 /** A request whose body may be read, with the capacity for it. */
 export interface ReadableRequest extends Matched {
-  /** Counts bytes of the body against byte quotas; undefined if no quota counts them. */
-  readonly countReceived: ((bytes: number) => void) | undefined
   /** Reserves memory for bytes of the body, or of the response. Throws Overloaded (503). */
   readonly reserveMemory: (bytes: number) => void
   /** Slices of the principal. Rejects with ClientDisconnected once the response is closed. */
@@ -86,7 +84,7 @@ export async function startBody(
 
 /** Creates a counter of bytes. It throws InvalidInput (413) above the limit, and so does this if the head says so. */
 function createByteCounter(
-  { head, countReceived }: ReadableRequest,
+  { head }: ReadableRequest,
   limits: BodyLimits,
   limit: 'maxJsonBytes' | 'maxArrowBytes',
 ): (bytes: number) => void {
@@ -104,7 +102,6 @@ function createByteCounter(
   let length = 0
   return (bytes) => {
     length += bytes
-    countReceived?.(bytes)
     assertLength(length)
   }
 }

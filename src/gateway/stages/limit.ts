@@ -4,12 +4,11 @@ import {
   createReservation,
   type FairCapacity,
   getPrincipalKey,
-  type LimitLease,
   type Limits,
   type LoadShedder,
   Overloaded,
 } from '../../limits/index.ts'
-import { ownedBy, runInSlices, type Steps } from '../../lib/index.ts'
+import { runInSlices, type Steps } from '../../lib/index.ts'
 import { ClientDisconnected, type DownstreamResponse } from '../downstream.ts'
 import type { ReadableRequest } from '../body/read-bounded.ts'
 import { advance, type Authenticated } from '../context.ts'
@@ -27,8 +26,6 @@ export interface LimitOptions {
 /** A request that holds capacity of every limit. */
 export interface Admitted extends Authorized, ReadableRequest {}
 
-const countSentIntervalMs = 250
-
 /**
  * Stage 5: takes capacity of every limit that applies to the request, and releases it when the response is over. It
  * follows `authorize`, so that callers that are denied use up nothing. Throws Overloaded (503),
@@ -43,20 +40,13 @@ export function limit(
   const holder = getPrincipalKey(principal)
   shedding.admit(routeUpstream.name, route.operation, holder)
   holdActiveRequest(activeRequests, holder, response)
-  const lease = limits.admit(request)
-  if (lease !== undefined) {
-    const stopCounting = lease.countSent && countSent(response, lease.countSent)
-    response.onClose.add(() => {
-      stopCounting?.()
-      lease.release()
-    })
-  }
+  const releaseLimits = limits.admit(request)
+  if (releaseLimits !== undefined) response.onClose.add(releaseLimits)
   const reserveMemory = createReservation(bodyMemory, holder, (release) => {
     if (response.isDestroyed) release()
     else response.onClose.add(release)
   })
   return advance(request, {
-    countReceived: lease?.countReceived,
     reserveMemory,
     runInSlices: <Result>(steps: Steps<Result>) => runUntilClosed(steps, holder, response),
   })
@@ -112,19 +102,4 @@ export function limitEntries<Request extends Authenticated & { readonly permit: 
   )
   limits.admitEntries(request, entries)
   return advance(request, { entries: entries.length })
-}
-
-/** Reports sent bytes while a long response is sent. Returns a function that reports the rest and stops. */
-function countSent(response: DownstreamResponse, report: NonNullable<LimitLease['countSent']>): () => void {
-  let reported = 0
-  const count = (): void => {
-    const sent = response.bytesSent
-    if (sent > reported) report(sent - reported)
-    reported = sent
-  }
-  const timer = setInterval(ownedBy(response, count), countSentIntervalMs).unref()
-  return () => {
-    clearInterval(timer)
-    count()
-  }
 }

@@ -3,7 +3,6 @@ import { expectError } from '../../gateway/support/expect-error.ts'
 import type { TestedGateway } from '../../gateway/support/open-gateway.ts'
 import { isWithoutRedis, startRedis, type RunningRedis } from './running-redis.ts'
 import { describe, gatewaysBeforeOne, perSecond, sharingSetup } from './sharing-gateways.ts'
-import { arrowBytes } from '../../support/arrow-upload.ts'
 import { eventually } from '../../support/eventually.ts'
 
 let redis: RunningRedis
@@ -24,22 +23,6 @@ it.skipIf(isWithoutRedis)('requests admitted by one gateway count at the other, 
   })
   expectError(await one.post(describe), { kind: 'Throttling', says: 'the limit "asking"' })
   expect(await other.post(describe, { as: 'alice' })).toMatchObject({ status: 200 })
-})
-
-it.skipIf(isWithoutRedis)('counts bytes together, and returns unused ones to all', async () => {
-  const limits = {
-    byteQuotas: [{ name: 'up', per: 'all' as const, perSecond: 1 }],
-  }
-  const setup = sharingSetup(redis.port, limits)
-  const [one, other] = (await gatewaysBeforeOne(setup, setup)) as [TestedGateway, TestedGateway]
-  expect(await insert(one, 60_000)).toMatchObject({ status: 200 })
-  expect(await insert(other, 1_000)).toMatchObject({ status: 200 })
-  await eventually(async () =>
-    expectError(await insert(other, 1), { kind: 'Throttling', says: 'the limit "up"' }),
-  )
-  // As if a third gateway had returned tokens that it never took.
-  for (const key of (await redis.command('KEYS', '*')) as string[]) await redis.command('DEL', key)
-  await eventually(async () => expect(await insert(other, 60_000)).toMatchObject({ status: 200 }))
 })
 
 it.skipIf(isWithoutRedis)('stores no names on the server, and every key expires', async () => {
@@ -63,8 +46,3 @@ it.skipIf(isWithoutRedis)('stores no names on the server, and every key expires'
     expect(Number(await redis.command('PTTL', key))).toBeGreaterThan(0)
   }
 })
-
-function insert(gateway: TestedGateway, bytes: number) {
-  const headers = { 'content-type': 'application/vnd.apache.arrow.stream' }
-  return gateway.post('/v1/table/sales$orders/insert', { headers, body: arrowBytes(bytes) })
-}
