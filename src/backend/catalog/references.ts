@@ -7,10 +7,10 @@ import {
   normalizeBranch,
   mainBranch,
 } from './context.ts'
-import { requireTable, resolvePoint, requireTag } from './find-table.ts'
+import { requireTable, requireTableWithData, resolvePoint, requireTag } from './find-table.ts'
 import { pageByName } from './pages.ts'
 import type { Operations } from './operations.ts'
-import { changeReferences, changeReferencesAndRows } from './table-locks.ts'
+import { changeReferences, lockTables } from './table-locks.ts'
 
 export const referenceOperations = {
   /** Lists the tags in the order of their names. The token is the last name. */
@@ -101,7 +101,8 @@ export const referenceOperations = {
   /** Throws TableBranchNotFound (404), and InvalidInput (400) if other branches or tags depend on it. */
   async DeleteTableBranch(context, { id, request: { name } }) {
     if (normalizeBranch(name) === mainBranch) throw invalidInput('the main branch cannot be deleted')
-    return await changeReferencesAndRows(context, id, async (table) => {
+    const table = await requireTableWithData(context, id)
+    return await lockTables(context, [table], async () => {
       const location = tableLocation(context, table)
       if (!(await branchExists(context, location, name))) throw branchNotFoundError(name)
       const tags = await context.engine.tags.list(location)

@@ -39,16 +39,6 @@ export async function changeReferences<Result>(
   })
 }
 
-/** Like `changeReferences`, but also excludes writers of rows and jobs, for a change that deletes rows. */
-export async function changeReferencesAndRows<Result>(
-  context: CatalogContext,
-  id: Identifier,
-  change: (table: TableEntry) => Promise<Result>,
-): Promise<Result> {
-  const table = await requireTableWithData(context, id)
-  return await lockTables(context, [table], () => change(table))
-}
-
 /** Runs a write of rows to a table that has data; those of one replica run concurrently. */
 export async function writeRows<Result>(
   context: CatalogContext,

@@ -35,15 +35,13 @@ export const versionOperations = {
     const location = tableLocation(context, table)
     const { descending, limit } = request
     const after = parsePageToken(request.page_token)
-    if (descending && limit === 1 && after === undefined) {
-      // Clients request this before nearly every read and write.
-      const latest = await context.manifestStore.describe(location, undefined, branch)
-      if (latest === undefined) return emptyListing(branch)
-      const more = latest.version > 1 ? { page_token: String(latest.version) } : {}
-      return { versions: await addMetadata(context, table, branch, [latest]), ...more }
+    // Clients request the newest version before nearly every read and write.
+    const newest = descending && after === undefined && limit !== undefined ? limit + 1 : undefined
+    const stored = await context.manifestStore.list(location, branch, newest)
+    if (stored.length === 0) {
+      if (branch !== mainBranch) throw branchNotFoundError(branch)
+      return { versions: [] }
     }
-    const stored = await context.manifestStore.list(location, branch)
-    if (stored.length === 0) return emptyListing(branch)
     const ordered = descending ? stored : stored.toReversed()
     const rest = ordered.filter(
       ({ version }) => after === undefined || (descending ? version < after : version > after),
@@ -138,11 +136,6 @@ async function addMetadata(
   const range = [Math.min(first.version, last.version), Math.max(first.version, last.version)] as const
   const metadata = await findVersionMetadata(context.database, table.objectId, branch, range)
   return page.map((version) => toTableVersion(version, metadata.get(version.version)))
-}
-
-function emptyListing(branch: string): ResponseOf<'ListTableVersions'> {
-  if (branch !== mainBranch) throw branchNotFoundError(branch)
-  return { versions: [] }
 }
 
 function parsePageToken(token: string | undefined): number | undefined {

@@ -10,6 +10,8 @@ interface LockSession {
   readonly client: Client
   readonly statementTimeoutMs: number
   isLost: boolean
+  /** Makes the next work open another session. */
+  readonly lose: () => void
   /** The last query; a connection runs one at a time. */
   last: Promise<unknown>
 }
@@ -112,28 +114,22 @@ export class AdvisoryLocks {
     })
   }
 
-  async #getSession(): Promise<LockSession> {
-    const opened = (this.#session ??= this.#openSession())
-    try {
-      const session = await opened
-      if (!session.isLost) return session
-    } catch (error) {
-      if (this.#session === opened) this.#session = undefined
-      throw error
-    }
-    if (this.#session === opened) this.#session = undefined
-    return await this.#getSession()
+  #getSession(): Promise<LockSession> {
+    return (this.#session ??= this.#openSession())
   }
 
   async #openSession(): Promise<LockSession> {
-    let isLost = false
-    let session: LockSession | undefined
-    const client = await this.#connect(() => {
-      isLost = true
-      if (session !== undefined) session.isLost = true
-    })
-    session = { client, statementTimeoutMs: this.#statementTimeoutMs, isLost, last: Promise.resolve() }
-    return session
+    const state = { isLost: false, last: Promise.resolve(), statementTimeoutMs: this.#statementTimeoutMs }
+    const lose = (): void => {
+      if (!state.isLost) this.#session = undefined
+      state.isLost = true
+    }
+    try {
+      return Object.assign(state, { client: await this.#connect(lose), lose })
+    } catch (error) {
+      lose()
+      throw error
+    }
   }
 
   #computeKey(name: string): string {
@@ -150,7 +146,7 @@ async function executeLock(session: LockSession, text: string, values: string[])
       return rows[0]?.done === true
     } catch (error) {
       if (!(error instanceof TimeoutExceeded)) throw error
-      session.isLost = true
+      session.lose()
       // Also frees the locks, if the server still answers.
       session.client.end().catch(() => undefined)
       throw databaseUnavailableError(error)

@@ -14,7 +14,8 @@ import { describeVersion, listManifestFiles, listVersions, versionsFolder } from
 /** The versions of a table as manifests in storage: the external manifest store. */
 export function openManifestStore(storage: Storage = localFileStorage) {
   return {
-    list: (location: string, branch: string | undefined) => listVersions(storage, location, branch),
+    list: (location: string, branch: string | undefined, limit?: number) =>
+      listVersions(storage, location, branch, limit),
     describe: (location: string, version: number | undefined, branch: string | undefined) =>
       describeVersion(storage, location, version, branch),
     inspectStaging: (location: string, request: StagingRequest) => inspectStaging(storage, location, request),
