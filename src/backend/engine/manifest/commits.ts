@@ -123,7 +123,7 @@ export async function retainManifest(
   if (outcome === 'missing') throw invalidInput('manifest_path: the staging manifest no longer exists')
   if (outcome === 'taken') throw new Error('the name for a retained manifest is taken')
   const info = outcome === 'linked' ? await storage.stat(retainedPath) : undefined
-  if (info === undefined) throw manifestChangedError()
+  if (info === undefined) throw invalidInput('manifest_path: the staging manifest changed during the commit')
   // The file must survive a power failure.
   for (const name of [retainedPath, folder, path.posix.dirname(folder)]) await storage.flush(name)
   const { version, manifestSize, eTag, namingScheme } = staged
@@ -132,7 +132,7 @@ export async function retainManifest(
 }
 
 /**
- * Gives a retained manifest its final name. `link` is atomic, exposes only complete files and never replaces one.
+ * Gives a retained manifest its final name, durably, and removes the staging name. `link` is atomic, exposes only complete files and never replaces one.
  * Idempotent. Throws ConcurrentModification if other bytes have the name or the retained manifest is missing.
  */
 export async function publishRetainedManifest(
@@ -150,32 +150,11 @@ export async function publishRetainedManifest(
     const message = `version ${version} cannot be created: it exists with different content`
     throw new CatalogError('ConcurrentModification', message)
   }
-  await finishPublishing(storage, finalPath, findStaging(storage, location, retained))
-}
-
-/**
- * Makes a manifest survive a power failure under its final name, then removes the staging name. The version is committed
- * even if that fails.
- */
-async function finishPublishing(
-  storage: Storage,
-  finalPath: string,
-  stagingPath: string | undefined,
-): Promise<void> {
-  for (const name of [finalPath, path.posix.dirname(finalPath)]) await storage.flush(name)
-  if (stagingPath !== undefined) await storage.remove(stagingPath).catch(() => undefined)
-}
-
-/** Undefined if the requested path is no longer in the data folder, which may have been moved. */
-function findStaging(storage: Storage, location: string, retained: RetainedManifest): string | undefined {
+  for (const name of [finalPath, folder]) await storage.flush(name)
   try {
-    return resolveStagingFiles(storage, location, retained).stagingPath
+    // It has another path if the data folder has been moved.
+    await storage.remove(resolveStagingFiles(storage, location, retained).stagingPath)
   } catch {
-    return undefined
+    // The version is committed.
   }
-}
-
-/** The staging manifest is no longer the one that was verified. */
-function manifestChangedError(): CatalogError {
-  return invalidInput('manifest_path: the staging manifest changed during the commit')
 }
