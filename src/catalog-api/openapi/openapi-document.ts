@@ -126,14 +126,12 @@ function describePaths(operation: Operation, components: Components): [string, o
 }
 
 function describeOperation(operation: Operation, components: Components) {
-  const { name, response: form } = operation
+  const { name } = operation
   const schemas = findSchemas(name)
   const example = schemas?.example
   // It is accepted in a member `query`, too.
   const requestSchema = findSchemas(name === 'AnalyzeTableQueryPlan' ? 'QueryTable' : name)?.request
-  const request = requestSchema
-    ? describeSchema(requestSchema, components.schemas)
-    : describeExtraMembers(operation)
+  const request = requestSchema ? describeSchema(requestSchema, components.schemas) : anyObject
   const members = getMembers(request['properties'])
   const requestBody = describeBody(operation, request, example, components)
   const response = describeResponse(operation, schemas?.response, components)
@@ -148,7 +146,6 @@ function describeOperation(operation: Operation, components: Components) {
     ...(requestBody && { requestBody }),
     responses: {
       [operation.status]: response,
-      ...(form === 'bytes' && describeParts(operation)),
       ...(operation.mayStartJob && { 202: { ...response, description: 'A job continues the work.' } }),
       ...describeErrors(
         errorsForOperation(operation, collectMemberNames(request, components.schemas)),
@@ -156,18 +153,6 @@ function describeOperation(operation: Operation, components: Components) {
       ),
     },
   }
-}
-
-/** All that is known of the body of an extra operation. */
-function describeExtraMembers({ requires, members }: Operation): JsonSchema {
-  const idMembers = requires.flatMap(({ permission, on }) => {
-    if (typeof on !== 'object' || !('idMember' in on)) return []
-    const description = `The id of an object on which ${permission} must be allowed.`
-    return [[on.idMember, { type: 'array', items: { type: 'string' }, minItems: 1, description }] as const]
-  })
-  const others = members.map((name) => [name, {}] as const)
-  if (idMembers.length + others.length === 0) return anyObject
-  return { type: 'object', properties: Object.fromEntries([...idMembers, ...others]) }
 }
 
 function tagFor({ object, path }: Operation): string {
@@ -211,16 +196,19 @@ function describeBody(
   }
 }
 
-function describeResponse(operation: Operation, response: JsonSchema | undefined, components: Components) {
-  const { name, response: form } = operation
-  if (form === 'empty')
-    return { description: operation.effect === 'read' ? 'It exists.' : 'It will be done.' }
-  if (form === 'arrow')
-    return { description: 'An Arrow IPC file.', content: { [arrowFileType]: { schema: binary } } }
-  if (form === 'arrow-stream')
-    return { description: 'An Arrow IPC stream.', content: { [arrowStreamType]: { schema: binary } } }
-  if (form === 'bytes')
-    return { description: 'The value.', headers: describeResponseHeaders(operation), content: anyBytes }
+function describeResponse(
+  { name, effect, response: form, responseHeaders }: Operation,
+  response: JsonSchema | undefined,
+  components: Components,
+) {
+  if (form === 'empty') return { description: effect === 'read' ? 'It exists.' : 'It will be done.' }
+  if (form === 'arrow') return describeBinary('An Arrow IPC file.', arrowFileType)
+  if (form === 'arrow-stream') return describeBinary('An Arrow IPC stream.', arrowStreamType)
+  if (form === 'bytes') {
+    const headers = responseHeaders.map((header) => [header, { schema: { type: 'string' } }] as const)
+    const whole = describeBinary('The value, or the requested part.', 'application/octet-stream')
+    return { ...whole, headers: Object.fromEntries(headers) }
+  }
   const schema = response ? describeSchema(response, components.schemas) : anyObject
   components.schemas.set(`${name}Response`, schema)
   return {
@@ -233,27 +221,6 @@ function describeResponse(operation: Operation, response: JsonSchema | undefined
   }
 }
 
-const anyBytes = { 'application/octet-stream': { schema: binary } }
-
-/** Responses besides the whole value, if it is null, or if the request is for a part or has a condition. */
-function describeParts(operation: Operation): Record<string, object> {
-  const headers = describeResponseHeaders(operation)
-  return {
-    204: { description: 'The value is null.', headers },
-    206: {
-      description: 'A part of the value, or several as multipart/byteranges.',
-      headers,
-      content: anyBytes,
-    },
-    304: { description: 'The value has the entity tag of the request.', headers },
-    416: {
-      description: 'The value has no such part.',
-      headers,
-      content: { 'application/json': { schema: schemaReference('ErrorResponse') } },
-    },
-  }
-}
-
-function describeResponseHeaders({ responseHeaders }: Operation): Record<string, object> {
-  return Object.fromEntries(responseHeaders.map((name) => [name, { schema: { type: 'string' } }]))
+function describeBinary(description: string, type: string) {
+  return { description, content: { [type]: { schema: binary } } }
 }

@@ -79,7 +79,4 @@ it('lists a fact with all its locations, that of the interface first', () => {
     properties: ['query.properties', 'header.x-catalog-table-properties'],
   })
   expect(created?.parameters.filter((parameter) => parameter.in === 'header')).toHaveLength(2)
-  expect(paths['/v1/table/{id}/schema_metadata/update']?.['post']?.['x-facts']).toEqual({
-    branch: ['query.branch', 'body.branch'],
-  })
 })
