@@ -42,53 +42,25 @@ async function run(...commandLine: string[]) {
   return { status, ...output }
 }
 
-it('fails every operation of a server that accepts everything', async () => {
+it('fails a server that accepts everything', async () => {
   const { status, stdout } = await run('--url', await contentServer(), '--api-key', 'any')
   expect(status).toBe(1)
-  const [heading, ...lines] = stdout.split('\n')
-  expect(heading?.split(/ +/)).toEqual([
-    'operation',
-    'cases',
-    'passed',
-    'failed',
-    'missing',
-    'skipped',
-    'verdict',
-  ])
-  expect(lines.slice(0, operationNames.length).map((line) => line.split(/ +/)[0])).toEqual(operationNames)
-  for (const line of lines.slice(0, operationNames.length)) {
-    expect(Number(line.split(/ +/)[3]), line).toBeGreaterThan(0)
-  }
+  const [failed = ''] = /^Does differently:$[^]*?(?=^Lacks:$|^Not tested:$|^\d)/m.exec(stdout) ?? []
+  expect(operationNames.filter((name) => !failed.includes(`\n${name}: `))).toEqual([])
 })
 
 it('runs to its end and tells what a server does differently from what it lacks', async () => {
   const { status, stdout } = await run('--url', await poorServer(), '--api-key', 'any')
   expect(status).toBe(1)
-  const rows = new Map(
-    stdout.split('\n').map((text) => {
-      const [name = '', ...cells] = text.split(/ +/)
-      return [name, cells.at(-1)]
-    }),
-  )
-  expect(rows.get('CreateNamespace')).toBe('differs')
-  expect(rows.get('ListNamespaces')).toBe('differs')
-  expect(rows.get('QueryTable')).toBe('lacks')
   expect(stdout).toContain('QueryTable is not implemented: status 404')
   expect(stdout).toContain('no end after 500 requests')
-  expect(stdout).toMatch(/^Does differently:$[^]*^Lacks:$[^]*^Not tested:$/m)
+  expect(stdout).toMatch(
+    /^Does differently:$[^]*^ListNamespaces: [^]*^Lacks:$[^]*^QueryTable: [^]*^Not tested:$/m,
+  )
   // Every case of a commit needs a table, so nothing is known of commits.
   expect(stdout).toMatch(/^Lacks:$[^]*^CreateTable: a request succeeds$[^]*^Not tested:$/m)
   expect(stdout).toMatch(/^Not tested:$[^]*^CreateTableVersion: a request succeeds$/m)
-})
-
-it('chooses the exit status by the level of --fail-on', async () => {
-  const url = await poorServer()
-  const statuses = await Promise.all(
-    ['never', 'failed', 'missing', 'often'].map(
-      async (level) => (await run('--url', url, '--fail-on', level)).status,
-    ),
-  )
-  expect(statuses).toEqual([0, 1, 1, 2])
+  expect(stdout).toMatch(/^\d+ of \d+ cases passed$/m)
 })
 
 it('fails without a server or without a URL', async () => {
