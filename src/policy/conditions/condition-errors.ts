@@ -31,7 +31,7 @@ export function readLibraryError(error: unknown, condition: string): ConditionEr
   const index = range?.start ?? 0
   const suggestion =
     unknown === undefined
-      ? suggestOperator(error, condition.slice(index)) || suggestOperand(summary)
+      ? suggestOperator(error, condition.slice(index))
       : suggestSimilar(unknown, candidates) || `; a text has quotes, such as "${unknown}"`
   const text = summary.charAt(0).toLowerCase() + summary.slice(1)
   return new ConditionError(text + suggestion, index)
@@ -47,16 +47,7 @@ const operators = new Map([
 ])
 
 function suggestOperator(error: unknown, rest: string): string {
-  if (/^[“”„‘’]/.test(rest)) return '; a text has straight quotes, such as "main"'
   const written = /^(?:[=&|]|(?:and|or)\b)/i.exec(rest)?.[0].toLowerCase()
   const operator = error instanceof ParseError && written !== undefined ? operators.get(written) : undefined
   return operator === undefined ? '' : `; did you mean "${operator}"?`
-}
-
-function suggestOperand(summary: string): string {
-  if (/Timestamp \S+ string$|: string \S+ \S*Timestamp$/.test(summary))
-    return '; write the time as timestamp("2027-01-01T00:00:00Z")'
-  if (summary.endsWith(': string in string')) return '; expected a list after "in", such as ["main", "dev"]'
-  if (/: list<string> [!=]= string$/.test(summary)) return '; expected a list, such as ["prod", "sales"]'
-  return ''
 }

@@ -1,44 +1,29 @@
 import { createHash } from 'node:crypto'
-import type { Steps } from '../../lib/index.ts'
+import { getMembers, type Steps } from '../../lib/index.ts'
 import { isExtraOperationName, type Permission, permissionNames } from '../../catalog-api/index.ts'
-import type { DeclaredTags } from '../tags/object-tags.ts'
-import type { NamedSubjects, PolicyDocument, PolicyRule } from '../language/policy-document.ts'
+import type { PolicyDocument } from '../language/policy-document.ts'
 
 /** SHA-256 in hex. Names of documents must be unique. Layout, comments, descriptions and file names have no effect. */
 export function* revisionSteps(documents: readonly PolicyDocument[]): Steps<string> {
   const hash = createHash('sha256')
   for (const document of documents.toSorted((one, other) => (one.name < other.name ? -1 : 1))) {
-    hash.update(formatDocument(document))
+    hash.update(JSON.stringify(document, replaceMember))
     yield
   }
   return hash.digest('hex')
 }
 
-/** Each part is a list of its own, so different documents have different texts. What is undefined is null in it. */
-function formatDocument({ name, namespace, inherit, final, onDeny, rules, tags }: PolicyDocument): string {
-  const own = [name, namespace, inherit, formatPermissions(final), onDeny, rules.map(listRule)]
-  return JSON.stringify(tags === undefined ? own : [...own, listTags(tags)])
-}
+/** What does not change decisions, or is in another member: the end of a rule is part of its condition. */
+const ignored: ReadonlySet<string> = new Set(
+  'accepted column contact file implied instance isShadow line message until when'.split(' '),
+)
 
-function listTags({ namespace, tables }: DeclaredTags): readonly unknown[] {
-  return [namespace, [...tables].map(([name, { tags, columns }]) => [name, tags, [...columns]])]
-}
-
-/** The end of a rule is part of its condition. */
-function listRule(rule: PolicyRule): readonly unknown[] {
-  const { id, effect, subjects, permissions, tables, condition, restriction } = rule
-  const { any, anonymous, except } = subjects
-  const callers = [listNames(subjects), any, anonymous, except && listNames(except)]
-  const own = [id, effect, ...callers, formatPermissions(permissions), tables, condition?.text]
-  return restriction === undefined ? own : [...own, listRestriction(restriction)]
-}
-
-function listRestriction({ columns, rows }: NonNullable<PolicyRule['restriction']>): readonly unknown[] {
-  return ['without' in columns ? columns : [...columns], rows?.shown]
-}
-
-function listNames({ users, groups, keys }: NamedSubjects): readonly unknown[] {
-  return [users, groups, keys]
+/** Names that policies choose, and names of permissions, are no keys here: those of maps are in lists, with their values. */
+function replaceMember(key: string, value: unknown): unknown {
+  if (ignored.has(key)) return undefined
+  if (key === 'rows') return getMembers(value)['shown']
+  if (value instanceof Set) return formatPermissions(value as ReadonlySet<Permission>)
+  return value instanceof Map ? [...(value as ReadonlyMap<string, unknown>)] : value
 }
 
 const permissionTexts = new WeakMap<ReadonlySet<Permission>, string>()

@@ -25,8 +25,7 @@ export function* readYaml(text: string, error: ReportProblem): Generator<ParsedN
     const { contents } = document
     // Errors after the first one are only its consequences.
     const [first] = [...document.errors, ...document.warnings]
-    if (first !== undefined)
-      error(first.pos[0], first.message + suggestQuotes(first.message, text[first.pos[0] - 1]))
+    if (first !== undefined) error(first.pos[0], first.message + suggestQuotes(first.message))
     const isEmpty = contents === null || (isScalar(contents) && contents.value === null)
     if (!isEmpty && first === undefined) yield contents
   }
@@ -50,13 +49,11 @@ export function createLocator(text: string): Locate {
 }
 
 /** A condition often begins with a quote, as in `when: "reason" in context`, or with `!`; a text, with a variable. */
-function suggestQuotes(message: string, before: string | undefined): string {
+function suggestQuotes(message: string): string {
   if (/^Tags and anchors must be separated|^Unresolved tag: !/.test(message)) return quotedNegationHint
-  if (message.startsWith('Nested mappings are not allowed')) return '; a text with a colon needs quotes'
-  if (message !== 'Unexpected scalar at node end') return ''
-  return before === '}'
-    ? `; put the whole text in quotes, such as '{team}-writers'`
-    : `; put the whole value in quotes of the other kind, such as '"reason" in context'`
+  return message === 'Unexpected scalar at node end'
+    ? `; put the whole value in quotes, such as '"reason" in context' or '{team}-writers'`
+    : ''
 }
 
 /** The end of an error message: a text that is negated becomes a YAML tag. */

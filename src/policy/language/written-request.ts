@@ -6,7 +6,6 @@ import {
   type Identifier,
   omitUndefinedFacts,
   type Permission,
-  permissionNames,
   type StatedFacts,
 } from '../../catalog-api/index.ts'
 import { anonymousPrincipal, authenticationMethods, type Principal } from '../../identity/index.ts'
@@ -16,7 +15,7 @@ import {
   type AuthorizationRequest,
   type ConditionFact,
 } from '../conditions/authorization-request.ts'
-import { factsStatedFor, listWords, permissionFacts } from '../conditions/permission-facts.ts'
+import { factsStatedFor, permissionFacts } from '../conditions/permission-facts.ts'
 import { objectKindOfPermission } from '../engine/object-position.ts'
 import { describePermissionSet } from './policy-vocabulary.ts'
 import { checked, mapOf, names, optional, text, texts, time, yes, type NameSchemas } from './schema-parts.ts'
@@ -153,29 +152,14 @@ export function createCaller(written: z.output<typeof callerSchema> = {}): Princ
   }
 }
 
-type UnstatedFact = readonly [ConditionFact, problem: string]
-
-/** Finds the facts that no request for any of the permissions states, or not with this mode or behavior, and says why. */
+/** Finds the facts that no request for any of the permissions states, each with what they state. */
 export function findUnstatedFacts(
   given: { readonly [Fact in ConditionFact]?: unknown },
   permissions: ReadonlySet<Permission>,
-): readonly UnstatedFact[] {
+): readonly (readonly [ConditionFact, problem: string])[] {
   const stated = new Set([...permissions].flatMap((permission) => [...factsStatedFor(permission)]))
   const own = stated.size === 0 ? 'no facts' : [...stated].join(', ')
-  const names = describePermissionSet(permissions)
-  return conditionFacts.flatMap((fact): readonly UnstatedFact[] => {
-    const value = given[fact]
-    if (value === undefined) return []
-    if (!stated.has(fact)) {
-      const others = new Set(permissionNames.filter((permission) => factsStatedFor(permission).has(fact)))
-      const where = `"${fact}" is stated for ${describePermissionSet(others)}`
-      return [[fact, `requests for ${names} state ${own}; ${where}`]]
-    }
-    if (typeof value !== 'string' || (fact !== 'mode' && fact !== 'behavior')) return []
-    // The gateway refuses other words.
-    const known = listWords(fact, permissions)
-    if (known.has(canonicalizeWord(value))) return []
-    const expected = `expected one of ${[...known].join(', ')}`
-    return [[fact, `${JSON.stringify(value)} is not a ${fact} of ${names}; ${expected}`]]
-  })
+  const problem = `requests for ${describePermissionSet(permissions)} state ${own}`
+  const unstated = conditionFacts.filter((fact) => given[fact] !== undefined && !stated.has(fact))
+  return unstated.map((fact) => [fact, problem])
 }

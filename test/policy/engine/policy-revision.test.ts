@@ -65,6 +65,6 @@ it('is stable across releases', () => {
   }))
   const all = { ...two, inherit: false, final: ['DropFunction'], onDeny: 404, rules } as const
   expect(revision(formatPolicies([{ ...all, name: 'other', rules: [] }, all]))).toBe(
-    '649ee2c6eb83e174c342c4ad025e123d01e21eca4c0509add757ddffb2e5c9d1',
+    'c49c1ec4ec5ef0de49de108e6b975b9e768777447ded24489555f0bc46cc844c',
   )
 })
