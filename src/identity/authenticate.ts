@@ -131,10 +131,8 @@ async function authenticateMultiple(
 ): Promise<Principal> {
   try {
     const key = apiKey === undefined ? undefined : keys.verify(apiKey)
-    // A key without a subject never agrees with another credential, so the token need not be verified.
-    if (key !== undefined && key.subject === undefined)
-      throw new AuthenticationError('conflicting_credentials')
     const principal = await authenticateTokenOrCertificate()
+    // A key without a subject agrees with no other credential.
     if (principal === undefined || (key !== undefined && key.subject !== principal.name))
       throw new AuthenticationError('conflicting_credentials')
     return principal

@@ -42,7 +42,7 @@ it('refuses a request without credentials with 401 and a bare challenge', async 
   })
 })
 
-it.each(['bearer ', 'Bearer a b', 'Bearer a,b', 'Bearer "a"', 'Bearer\ta', 'Bearer =', ' Bearer a', ','])(
+it.each(['bearer ', 'Bearer a b', 'Bearer a,b', 'Bearer "a"', 'BEARER\ta', 'Bearer =', ' Bearer a', ','])(
   'refuses Authorization "%s" with 400',
   async (authorization) => {
     const authenticator = await openAuthenticator({ issuers: [issuer.configuration] })
@@ -55,7 +55,7 @@ it.each(['bearer ', 'Bearer a b', 'Bearer a,b', 'Bearer "a"', 'Bearer\ta', 'Bear
   },
 )
 
-it.each(['Basic YTpi', 'Digest a="b"', 'Negotiate', 'BearerX abc'])(
+it.each(['Basic YTpi', 'Digest a="b"', 'Negotiate', 'BearerX abc', 'XBearer abc'])(
   'refuses the scheme of "%s" with 401',
   async (authorization) => {
     const authenticator = await openAuthenticator({ issuers: [issuer.configuration] })

@@ -118,6 +118,13 @@ it.each<[name: string, bytes: string]>([
   await expect(upstream.get()).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' })
 })
 
+it('accepts an error that ends with the connection, and no success', async () => {
+  const failing = await scripted((socket) => socket.end('HTTP/1.1 500 Oops\r\n\r\na'))
+  expect(String((await failing.get()).body)).toBe('a')
+  const endless = await scripted((socket) => socket.end(`${ok}\r\na`))
+  await expect(endless.get()).rejects.toMatchObject({ code: 'BAD_RESPONSE' })
+})
+
 it.each<[name: string, bytes: string, body: string]>([
   ['without a reason', 'HTTP/1.1 200\r\ncontent-length: 1\r\n\r\na', 'a'],
   ['with tabs around a value', `${ok}content-length:\t1\t\r\n\r\na`, 'a'],
