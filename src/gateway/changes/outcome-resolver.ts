@@ -3,7 +3,6 @@ import {
   type AuditLog,
   type CreatedVersion,
   decideResolution,
-  idToJson,
   type InDoubtChange,
   type IntentReference,
   type KnownVersions,
@@ -38,8 +37,6 @@ interface OutcomeResolverOptions {
 interface PendingResolution {
   readonly change: InDoubtChange
   lookups: number
-  /** Whether a lookup has returned a result. */
-  hasLookupResult: boolean
   /** Time of the next lookup, and the delays after it if it fails. */
   nextAt: number
   readonly retryDelays: Backoff
@@ -50,8 +47,6 @@ interface PendingResolution {
 /** The changes of one upstream, looked up one at a time: an upstream that does not respond delays no other. */
 interface LookupQueue {
   readonly pending: Set<PendingResolution>
-  /** Number of changes without a lookup result, by table. */
-  readonly unseen: Map<string, number>
   timer: NodeJS.Timeout | undefined
   running: Promise<void> | undefined
 }
@@ -92,13 +87,12 @@ export function createOutcomeResolver(options: OutcomeResolverOptions) {
       if (closing.signal.aborted) return
       const { change } = entry
       try {
-        const resolution = await resolve(entry, queue)
+        const resolution = await resolve(entry)
         if (resolution === undefined) continue
         await audit.recordResolution(change.intent, resolution)
         if (resolution.result === 'committed') known.add(change.entry, resolution.versions)
         onResolved(resolution, change)
         pending.delete(entry)
-        markSeen(queue, entry)
       } catch {
         entry.nextAt = Date.now() + entry.retryDelays.next()
       }
@@ -106,7 +100,7 @@ export function createOutcomeResolver(options: OutcomeResolverOptions) {
   }
 
   /** Returns the resolution, or undefined and sets the time of the next lookup. Rejects if a lookup failed. */
-  async function resolve(entry: PendingResolution, queue: LookupQueue): Promise<ResolvedEntry | undefined> {
+  async function resolve(entry: PendingResolution): Promise<ResolvedEntry | undefined> {
     const { since } = entry.change
     const found = await lookUp(entry).catch((error: unknown) => {
       if (Date.now() - since < times.maxAgeMs) throw error
@@ -115,15 +109,12 @@ export function createOutcomeResolver(options: OutcomeResolverOptions) {
       const evidence = 'the upstream gave no answer within the maximum age'
       return { result: 'undecided', evidence, lookups: entry.lookups }
     }
-    markSeen(queue, entry)
     const { result, evidence } = found.decision
     const versions = found.versions.length > 0 && { versions: found.versions }
     const resolvedAt = since + times.settleTimeMs
-    // An undecided change may be decided by the outcomes of other changes.
+    // The outcomes of other changes of this time may decide it.
     const isEarly = Date.now() < resolvedAt && (result === 'absent' || result === 'undecided')
     if (isEarly) entry.nextAt = resolvedAt
-    else if (result === 'undecided' && mayBeDecidedByOthers(queue, entry))
-      entry.nextAt = Date.now() + retryDelays.minMs
     else if (result !== 'absent') return { result, evidence, lookups: entry.lookups, ...versions }
     else if (entry.absentSince !== undefined)
       return { result: 'not_committed', evidence, lookups: entry.lookups, ...versions }
@@ -159,24 +150,17 @@ export function createOutcomeResolver(options: OutcomeResolverOptions) {
     /** Adds an in-doubt change. If there are too many, it stays unknown until the next start. */
     add(change: InDoubtChange): void {
       const { upstream } = change.entry
-      const queue = queues.get(upstream) ?? {
-        pending: new Set(),
-        unseen: new Map(),
-        timer: undefined,
-        running: undefined,
-      }
+      const queue = queues.get(upstream) ?? { pending: new Set(), timer: undefined, running: undefined }
       queues.set(upstream, queue)
       if (queue.pending.size >= maxPending || closing.signal.aborted) return
       const nextAt = Date.now()
       queue.pending.add({
         change,
         lookups: 0,
-        hasLookupResult: false,
         nextAt,
         retryDelays: new Backoff(retryDelays),
         absentSince: undefined,
       })
-      for (const key of listTableKeys(change)) queue.unseen.set(key, (queue.unseen.get(key) ?? 0) + 1)
       schedule(queue, nextAt)
     },
     /** Lists the intents of unresolved changes. */
@@ -187,25 +171,6 @@ export function createOutcomeResolver(options: OutcomeResolverOptions) {
       await Promise.all([...queues.values()].flatMap(({ running }) => running ?? []))
     },
   }
-}
-
-function listTableKeys({ intent }: InDoubtChange): string[] {
-  return [...new Set(intent.tables.map(idToJson))]
-}
-
-function markSeen({ unseen }: LookupQueue, entry: PendingResolution): void {
-  if (entry.hasLookupResult) return
-  entry.hasLookupResult = true
-  for (const key of listTableKeys(entry.change)) {
-    const left = (unseen.get(key) ?? 0) - 1
-    if (left > 0) unseen.set(key, left)
-    else unseen.delete(key)
-  }
-}
-
-/** Whether another change of the same tables has not been looked up yet: it may have created the version. */
-function mayBeDecidedByOthers({ unseen }: LookupQueue, { change }: PendingResolution): boolean {
-  return listTableKeys(change).some((key) => unseen.has(key))
 }
 
 function undecidedResolution(evidence: string): ResolutionDecision {

@@ -11,7 +11,6 @@ import {
 import { startGatewayAndUpstream } from '../support/running-gateway.ts'
 import { arrowUpload } from '../../support/arrow-upload.ts'
 import { eventually } from '../../support/eventually.ts'
-import { createDeferred } from '../support/waiting.ts'
 
 const quickly = {
   tuning: { resolution: { settleTimeMs: 100, maxAgeMs: 3_600_000 } },
@@ -130,37 +129,6 @@ it('a version of another request is not attributed to the change', async () => {
   upstream.answering = breakingOff(respondWith(200, { version: final }))
   await gateway.post(commit, { body: staged, headers: { 'x-request-id': 'late' } })
   expect((await resolvedIn(gateway.auditFolder)).resolved).toMatchObject([
-    { request: 'late', result: 'taken', evidence: 'request winner made version 7' },
-  ])
-})
-
-it('a version stays undecided until all changes that may have created it have been looked up', async () => {
-  const { gateway, upstream } = await startGatewayAndUpstream(quickly)
-  let polls = 0
-  const answer = breakingOff((...all) => {
-    polls += 1
-    return respondWith(polls === 2 ? 503 : 200, { version: final })(...all)
-  })
-  // The intents of both are recorded before one of them is looked up.
-  const bothArrived = createDeferred()
-  upstream.answering = async (...all) => {
-    if (upstream.requests.length === 2) bothArrived.resolve(undefined)
-    await bothArrived.promise
-    await answer(...all)
-  }
-  const late = { ...staged, e_tag: 'another' }
-  await Promise.all(
-    [late, staged].map((body) =>
-      gateway.post(commit, { body, headers: { 'x-request-id': body === late ? 'late' : 'winner' } }),
-    ),
-  )
-  const resolved = await eventually(async () => {
-    const resolved = ofKind(await recordsOf(gateway.auditFolder), 'resolved')
-    expect(resolved).toHaveLength(2)
-    return resolved
-  })
-  expect(resolved).toMatchObject([
-    { request: 'winner', result: 'committed' },
     { request: 'late', result: 'taken', evidence: 'request winner made version 7' },
   ])
 })
