@@ -81,7 +81,7 @@ export {
 export type { PolicySet } from './policy-set.ts'
 export type { VisibleColumns } from './restrictions/column-types.ts'
 export { FilterError } from './restrictions/filter-tokens.ts'
-export { type FindColumn, printColumnExpression, printFilter } from './restrictions/print-filter.ts'
+export { printFilter } from './restrictions/print-filter.ts'
 export { type CallerRestriction, isSameRestriction, listStructs } from './restrictions/restriction.ts'
 export { assertAnyPolicy, collectDocuments, findDocumentProblems } from './source/document-problems.ts'
 export { type ResourceResult, watchKubernetesPolicies } from './source/kubernetes/kubernetes-policies.ts'

@@ -1,14 +1,11 @@
-import { quoteForMessage } from '../../catalog-api/index.ts'
 import { getMembers, isListOfStrings, isObject } from '../../lib/index.ts'
-import { type CallerRestriction, printColumnExpression, type VisibleColumns } from '../../policy/index.ts'
+import type { CallerRestriction, VisibleColumns } from '../../policy/index.ts'
 import type { JsonObject } from '../facts/stated-facts.ts'
 import {
   assertMembersUnderstood,
   assertReadsNewest,
-  createColumnFinder,
   isAbsent,
   missingColumnError,
-  readCallerText,
   restrictFilter,
   unsupportedError,
   type MemberChanges,
@@ -17,7 +14,7 @@ import {
 /** A query as it is sent, and what its response may have. */
 export interface RestrictedQuery {
   readonly changes: MemberChanges
-  /** Columns of the response: paths of the table, or names that the query gives. */
+  /** Columns of the response: paths of the table, and what a search adds. */
   readonly columns: ReadonlySet<string>
 }
 
@@ -56,7 +53,7 @@ type SearchColumn = '_distance' | '_score' | undefined
 const vectorIndexColumn = 'query_index'
 
 /**
- * Restricts a query to visible columns and rows. Names of columns come from the policy, filters and expressions are printed anew,
+ * Restricts a query to visible columns and rows. Names of columns come from the policy, filters are printed anew,
  * and what depends on hidden rows is refused: row ids have gaps, an index of vectors finds other neighbors, and a filter
  * after a search leaves fewer rows. Throws InvalidInput (400).
  */
@@ -131,83 +128,27 @@ interface SelectedColumns {
   readonly names: ReadonlySet<string>
 }
 
-/** Without a selection, selects all visible columns, in the form that the client would use. */
+/**
+ * Selects the named columns, in the form of the client: a list, or one in `column_names`. Without names, engines return all
+ * columns: then all visible ones are selected.
+ */
 function restrictColumns(
   sent: unknown,
   columns: VisibleColumns,
   searchColumn: SearchColumn,
   isLancedb: boolean,
 ): SelectedColumns {
-  const { names, expressions, isMap, member } = readSelection(sent)
-  const wrap = (selected: unknown): unknown => (member === undefined ? selected : { [member]: selected })
-  if (names !== undefined) {
-    const missing = names.find((name) => !columns.has(name) && name !== searchColumn)
-    if (missing !== undefined) throw missingColumnError(missing)
-    return { value: wrap(names), names: new Set(names) }
-  }
-  if (expressions !== undefined) {
-    const printed = restrictExpressions(expressions, columns, searchColumn)
-    const value = wrap(isMap === true ? Object.fromEntries(printed) : printed)
-    return { value, names: new Set(printed.map(([alias]) => alias)) }
-  }
+  const { column_names: listed, ...others } = isObject(sent) ? sent : { column_names: sent }
+  const names = isAbsent(listed) ? [] : listed
+  if (!isListOfStrings(names) || !Object.values(others).every(isAbsent))
+    throw unsupportedError('"columns" is no list of names; expressions are not supported')
+  const missing = names.find((name) => !columns.has(name) && name !== searchColumn)
+  if (missing !== undefined) throw missingColumnError(missing)
   const all = [...columns.keys(), ...(searchColumn === undefined ? [] : [searchColumn])]
-  return { value: isLancedb ? all : { column_names: all }, names: new Set(all) }
-}
-
-type Expressions = readonly (readonly [alias: string, expression: unknown])[]
-
-/** What `columns` selects; neither names nor expressions for all columns. */
-interface Selection {
-  readonly names?: readonly string[]
-  readonly expressions?: Expressions
-  /** Whether the expressions are a map, not a list of pairs. */
-  readonly isMap?: boolean
-  /** The member of `columns` that holds the selection; undefined if `columns` is the selection. */
-  readonly member?: 'column_names' | 'column_aliases'
-}
-
-/** Reads all forms of `columns` (`queryTableRequestSchema`). An empty list or map selects all columns. */
-function readSelection(sent: unknown): Selection {
-  if (isAbsent(sent)) return {}
-  if (isListOfStrings(sent)) return sent.length === 0 ? {} : { names: sent }
-  if (Array.isArray(sent) && sent.every(isPair)) return { expressions: sent }
-  if (isObject(sent)) {
-    if (Object.keys(sent).length === 0) return {}
-    const { column_names: names, column_aliases: aliases, ...others } = sent
-    if (names === undefined && aliases === undefined)
-      return { expressions: Object.entries(sent), isMap: true }
-    const hasOthers = Object.keys(others).length > 0
-    if (!hasOthers && isAbsent(names) && isAbsent(aliases)) return {}
-    if (!hasOthers && isAbsent(aliases) && isListOfStrings(names))
-      return names.length === 0 ? {} : { names, member: 'column_names' }
-    if (!hasOthers && isAbsent(names) && isObject(aliases))
-      return { expressions: Object.entries(aliases), isMap: true, member: 'column_aliases' }
-  }
-  throw unsupportedError('"columns" is neither a list of names nor a map of expressions')
-}
-
-function isPair(value: unknown): value is [string, string] {
-  return isListOfStrings(value) && value.length === 2
-}
-
-/** Names that the query gives must not be read as anything but a name. */
-const aliasGrammar = /^[A-Za-z][A-Za-z0-9_]{0,255}$/
-
-function restrictExpressions(
-  expressions: Expressions,
-  columns: VisibleColumns,
-  searchColumn: SearchColumn,
-): readonly (readonly [alias: string, expression: string])[] {
-  const findColumn = createColumnFinder(columns)
-  return expressions.map(([alias, expression]) => {
-    if (!aliasGrammar.test(alias))
-      throw unsupportedError(
-        `the name ${quoteForMessage(alias)} is not supported; expected letters, digits and "_"`,
-      )
-    if (searchColumn !== undefined && expression === searchColumn) return [alias, searchColumn]
-    if (typeof expression !== 'string') throw unsupportedError(`${quoteForMessage(alias)} is no text`)
-    return [alias, readCallerText(alias, () => printColumnExpression(expression, findColumn))]
-  })
+  const isNamed = names.length > 0
+  const selected = isNamed ? names : all
+  const isWrapped = isNamed ? isObject(sent) : !isLancedb
+  return { value: isWrapped ? { column_names: selected } : selected, names: new Set(selected) }
 }
 
 /**

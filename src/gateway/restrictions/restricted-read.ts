@@ -1,11 +1,5 @@
 import { type CatalogError, quoteForMessage, refusal, type RefusalReason } from '../../catalog-api/index.ts'
-import {
-  type CallerRestriction,
-  FilterError,
-  type FindColumn,
-  printFilter,
-  type VisibleColumns,
-} from '../../policy/index.ts'
+import { type CallerRestriction, FilterError, printFilter, type VisibleColumns } from '../../policy/index.ts'
 import type { JsonObject } from '../facts/stated-facts.ts'
 
 /** What is changed in the members of a request: a new value, or undefined for a member that is removed. */
@@ -54,11 +48,6 @@ export function assertReadsNewest({ version, branch, tag }: JsonObject): void {
     )
 }
 
-/** Returns a function that knows visible columns only. */
-export function createColumnFinder(columns: VisibleColumns): FindColumn {
-  return (path) => columns.get(path.join('.'))
-}
-
 /**
  * Returns the filter that the engine gets: that of the restriction and that of the caller, both printed anew; undefined
  * if there is none. Throws InvalidInput (400) for a filter that the grammar does not have.
@@ -71,14 +60,14 @@ export function restrictFilter(
   const { columns, rows } = restriction
   if (isAbsent(filter) || (typeof filter === 'string' && filter.trim() === '')) return rows
   if (typeof filter !== 'string') throw unsupportedError(`${quoteForMessage(member)} is no text`)
-  const printed = readCallerText(member, () => printFilter(filter, createColumnFinder(columns)))
+  const printed = printCallerFilter(member, filter, columns)
   return rows === undefined ? printed : `(${rows} AND ${printed})`
 }
 
-/** Names the member in the errors of the grammar. */
-export function readCallerText<Parsed>(member: string, read: () => Parsed): Parsed {
+/** Knows visible columns only, and names the member in the errors of the grammar. */
+function printCallerFilter(member: string, filter: string, columns: VisibleColumns): string {
   try {
-    return read()
+    return printFilter(filter, (path) => columns.get(path.join('.')))
   } catch (error) {
     if (!(error instanceof FilterError)) throw error
     throw unsupportedError(

@@ -32,11 +32,6 @@ export function printRows(
   return new FilterPrinter(rows, findColumn, printVariable).print()
 }
 
-/** Prints a column or a function of one, as queries select them. Throws FilterError. */
-export function printColumnExpression(text: string, findColumn: FindColumn): string {
-  return new FilterPrinter(text, findColumn).printColumn()
-}
-
 /** Something that is true or false of a row, a column or a function of one, or a literal. */
 interface Printed {
   readonly printed: string
@@ -90,10 +85,6 @@ class FilterPrinter {
   print(): string {
     const printed = this.#printWhole(this.#parseOr())
     return this.#isFactMissing ? 'false' : printed
-  }
-
-  printColumn(): string {
-    return this.#printWhole(this.#parseValue())
   }
 
   /** Throws FilterError unless all is read, and for something that is too deep for engines. */
