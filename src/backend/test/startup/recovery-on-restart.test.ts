@@ -45,27 +45,6 @@ async function recordOnly(folder: string, database: CatalogDatabase, request: Ve
   })
 }
 
-it('keeps namespaces, tables and rows across a restart', async () => {
-  const { post, get, restart } = await withTable()
-  await post('/v1/namespace/a/create', { properties: { x: '1' } })
-  await post('/v1/table/a$d/declare', {})
-  await post('/v1/table/t/rename', { new_table_name: 'u', new_namespace_id: ['a'] })
-  const targets = [
-    '/v1/namespace/a/describe',
-    '/v1/table/a$d/describe',
-    '/v1/table/a$u/describe',
-    '/v1/table/a$u/version/list',
-  ]
-  const ask = async () => [
-    await get('/v1/table'),
-    ...(await Promise.all(targets.map((target) => post(target)))),
-  ]
-  const before = (await ask()).map(({ json }) => json)
-  await restart()
-  expect((await ask()).map(({ json }) => json)).toEqual(before)
-  expect(await post('/v1/table/a$u/count_rows', {})).toEqual(responseOf(3))
-})
-
 it('removes a table with its data if its creation was interrupted', async () => {
   const { post, meddle, dataFolder } = await withTable()
   let folder = ''

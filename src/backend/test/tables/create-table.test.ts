@@ -37,16 +37,6 @@ it('overwriting replaces properties, and creates what is not there', async () =>
   )
 })
 
-it('creates nothing from a body that is not a stream', async () => {
-  const { post, get, dataFolder } = await runningBackend()
-  const stream = streamOf(orders(3))
-  const bad = [undefined, stream.subarray(0, stream.length - 50)]
-  for (const body of bad) expect(await post('/v1/table/t/create', body)).toEqual(errorOf('InvalidInput'))
-  expect(await get('/v1/table')).toEqual(responseOf({ tables: [] }))
-  expect(await tableFolders(dataFolder)).toEqual([])
-  expect((await post('/v1/table/t/create', stream)).status).toBe(200)
-})
-
 it('requires a namespace and a free name, and rejects a location', async () => {
   const { post } = await runningBackend()
   const stream = streamOf(orders(1))

@@ -24,11 +24,6 @@ it('a declared table has a location and no data', async () => {
   expect(await post('/v1/table/t/create', streamOf(orders(1)))).toEqual(errorOf('TableAlreadyExists'))
 })
 
-it('accepts the old route name for declarations', async () => {
-  const { post } = await runningBackend()
-  expect((await post('/v1/table/t/create-empty', {})).status).toBe(200)
-})
-
 it.each([
   ['insert', '/v1/table/t/insert'],
   ['insert that overwrites', '/v1/table/t/insert?mode=overwrite'],

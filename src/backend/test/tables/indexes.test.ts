@@ -203,17 +203,3 @@ it('runs concurrent builds in sequence', async () => {
   for (const response of await Promise.all([...builds, ...inserts])) expect(response.status).toBe(200)
   expect((await list()).indexes).toHaveLength(12)
 })
-
-it('lists indexes in pages, as the body requests', async () => {
-  const { create, post } = await withRows(5)
-  for (const name of ['b', 'a', 'é', 'B']) await create('id', 'BTREE', { name })
-  const list = async (body: object) => {
-    const { json } = await post('/v1/table/t/index/list', body)
-    const { indexes, page_token } = json as { indexes: { index_name: string }[]; page_token?: string }
-    return [indexes.map(({ index_name }) => index_name), page_token]
-  }
-  expect(await list({})).toEqual([['B', 'a', 'b', 'é'], undefined])
-  expect(await list({ limit: 3 })).toEqual([['B', 'a', 'b'], 'b'])
-  expect(await list({ limit: 3, page_token: 'b' })).toEqual([['é'], undefined])
-  expect(await list({ limit: null, page_token: null })).toEqual([['B', 'a', 'b', 'é'], undefined])
-})

@@ -19,14 +19,3 @@ it('drops what is below a namespace, and nothing whose name begins alike', async
   expect(await get('/v1/namespace/$/list')).toEqual(responseOf({ namespaces: ['a0', 'ab'] }))
   expect(await post('/v1/table/a$b$t/exists', {})).toEqual(errorOf('NamespaceNotFound'))
 })
-
-it('a namespace and a table cannot have the same name', async () => {
-  const { post } = await runningBackend()
-  await post('/v1/namespace/a/create', {})
-  await post('/v1/table/t/declare', {})
-  expect(await post('/v1/table/a/declare', {})).toEqual(errorOf('TableAlreadyExists'))
-  expect(await post('/v1/namespace/t/create', { mode: 'ExistOk' })).toEqual(errorOf('NamespaceAlreadyExists'))
-  expect(await post('/v1/namespace/t/describe', {})).toEqual(errorOf('NamespaceNotFound'))
-  expect(await post('/v1/namespace/t/drop', { behavior: 'Cascade' })).toEqual(errorOf('NamespaceNotFound'))
-  expect(await post('/v1/table/a/describe', {})).toEqual(errorOf('TableNotFound'))
-})

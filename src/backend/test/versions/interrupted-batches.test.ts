@@ -16,7 +16,6 @@ import { backendSettings, usesPostgres } from '../support/backend-settings.ts'
 import { orders, streamOf } from '../engine/sample-tables.ts'
 import { responseOf, runningBackend } from '../support/running-backend.ts'
 import { committer } from '../support/staged-manifests.ts'
-import { everyInTheLongForm } from '../../../../test/support/thorough.ts'
 
 /** The storage calls of a batch, in order. */
 const steps = ['retain', 'publishRetained', 'remove'] as const
@@ -167,16 +166,7 @@ type Use = (catalog: CatalogContext) => Promise<unknown>
 
 const uses: readonly [string, Use][] = [
   ['lists its versions', (catalog) => execute(catalog, 'ListTableVersions')],
-  ['describes it', (catalog) => execute(catalog, 'DescribeTable', { load_detailed_metadata: true })],
-  ['describes a version', (catalog) => execute(catalog, 'DescribeTableVersion', { version: 3 })],
   ['counts its rows', (catalog) => execute(catalog, 'CountTableRows')],
-  [
-    'queries it',
-    async (catalog) => {
-      const rows = (await execute(catalog, 'QueryTable', { k: 9 })) as AsyncIterable<Uint8Array>
-      for await (const chunk of rows) void chunk
-    },
-  ],
   ['inserts rows', (catalog) => execute(catalog, 'InsertIntoTable', {}, streamOf(orders(1)))],
   [
     'commits the next version',
@@ -210,34 +200,31 @@ async function execute(
   return await operation(catalog, { id: ['a'], request, upload, schemaDialect: 'namespace' })
 }
 
-it.each(everyInTheLongForm(uses, 3))(
-  'finds a committed batch with unpublished manifests: %s',
-  async (_what, use) => {
-    const { stop, restart, get, dataFolder, operations, readState } = await withBatch()
-    await stop()
-    let isBroken = true
-    const manifests = meddledManifests((name, work) =>
-      isBroken && name !== 'retain' ? Promise.reject(new Error('EIO')) : work(),
-    )
-    const catalog = await openOn(dataFolder, manifests)
-    let isOpen = true
-    const close = async () => {
-      if (isOpen) await catalog.close()
-      isOpen = false
-    }
-    onTestFinished(close)
-    const { results } = (await execute(catalog, 'BatchCommitTables', { operations })) as BatchResponse
-    expect(results[3]?.create_table_version?.version?.version).toBe(4)
-    await expect(use(catalog)).rejects.toThrow()
-    isBroken = false
-    await use(catalog)
-    expect((await openManifestStore().describe(locationOf(results), 4, undefined))?.version).toBe(4)
-    await close()
-    await restart()
-    expect((await readState()).versions[1]).toEqual([2, 3])
-    expect(await get('/v1/table/b/count_rows')).toEqual(responseOf(5))
-  },
-)
+it.each(uses)('finds a committed batch with unpublished manifests: %s', async (_what, use) => {
+  const { stop, restart, get, dataFolder, operations, readState } = await withBatch()
+  await stop()
+  let isBroken = true
+  const manifests = meddledManifests((name, work) =>
+    isBroken && name !== 'retain' ? Promise.reject(new Error('EIO')) : work(),
+  )
+  const catalog = await openOn(dataFolder, manifests)
+  let isOpen = true
+  const close = async () => {
+    if (isOpen) await catalog.close()
+    isOpen = false
+  }
+  onTestFinished(close)
+  const { results } = (await execute(catalog, 'BatchCommitTables', { operations })) as BatchResponse
+  expect(results[3]?.create_table_version?.version?.version).toBe(4)
+  await expect(use(catalog)).rejects.toThrow()
+  isBroken = false
+  await use(catalog)
+  expect((await openManifestStore().describe(locationOf(results), 4, undefined))?.version).toBe(4)
+  await close()
+  await restart()
+  expect((await readState()).versions[1]).toEqual([2, 3])
+  expect(await get('/v1/table/b/count_rows')).toEqual(responseOf(5))
+})
 
 /** The folder of the table that the last created version of the batch belongs to. */
 function locationOf(results: BatchResponse['results']): string {

@@ -12,13 +12,6 @@ async function withVersions() {
   return { ...backend, tag }
 }
 
-it('a tag survives a restart', async () => {
-  const { tag, restart } = await withVersions()
-  await tag('create', { tag: 'née-日本', version: 3 })
-  await restart()
-  expect(await tag('version', { tag: 'née-日本' })).toEqual(responseOf({ version: 3 }))
-})
-
 it('a name that no tag can have is that of a missing tag', async () => {
   const { tag } = await withVersions()
   for (const name of ['..', '../a', 'x/../a', '', '\ud800', 'y'.repeat(300)]) {
