@@ -1,6 +1,5 @@
 import { lancedbServerHeader, limitLancedbServerVersion } from '../../catalog-api/index.ts'
 import {
-  decodeContent,
   findHeader,
   hasHeader,
   ownedBy,
@@ -33,8 +32,8 @@ export interface UpstreamResponse {
   /** Headers that may be forwarded to the client: names and values in turn. */
   readonly headers: readonly string[]
   /**
-   * The whole body, or undefined if it has been streamed to the client. Without byte order mark, and decoded if it had a
-   * content coding and is not large; the headers tell. The body of an error may be truncated: its status is enough.
+   * The whole body without byte order mark, or undefined if it has been streamed to the client. The body of an error may be
+   * truncated: its status is enough.
    */
   readonly body: Buffer | undefined
 }
@@ -82,8 +81,6 @@ export interface AttemptUpstream {
 /** Maximum size of a buffered response; the rest of an error body is not read. */
 const maxBufferedBytes = 16 * 1024 * 1024
 const maxErrorBytes = 64 * 1024
-/** Of a compressed response. Decoding blocks the event loop. */
-const maxDecodedBytes = 1024 * 1024
 
 /** An attempt that ended without a complete response; see the cause. */
 export class AttemptFailed extends Error {
@@ -107,17 +104,16 @@ export class ResponseTooLarge extends Error {
  * buffered. Rejects with AttemptFailed; if streaming had started, the connection to the client is closed first, so that
  * a partial response never looks complete.
  */
-export async function runAttempt(
+export function runAttempt(
   upstream: AttemptUpstream,
   request: UpstreamRequest,
   options: UpstreamCallOptions,
   isRetry: boolean,
 ): Promise<UpstreamResponse> {
-  const response = await new Promise<UpstreamResponse>((resolve, reject) => {
+  return new Promise<UpstreamResponse>((resolve, reject) => {
     const relay = new ResponseRelay(options, upstream, resolve, reject)
     relay.start(request, isRetry)
   })
-  return response.body === undefined ? response : decodeBuffered(response, response.body)
 }
 
 /** Relays the response of the upstream. */
@@ -252,7 +248,7 @@ class ResponseRelay implements ResponseHandler {
   }
 
   #resolveResponse(): void {
-    const body = this.#buffered?.concat()
+    const body = this.#buffered && withoutByteOrderMark(this.#buffered.concat())
     this.#resolve({ status: this.#status, headers: this.#headers, body })
   }
 
@@ -309,20 +305,10 @@ function createClientClosed(): ClientDisconnected {
   return new ClientDisconnected('the client closed the connection')
 }
 
-/** The content coding of a response, whose headers alternate names and values; undefined if there is none. */
+/** The content coding of a response, which was not requested; undefined if there is none. */
 export function getContentCoding(headers: readonly string[]): string | undefined {
   const coding = findHeader(headers, 'content-encoding')
   return coding === undefined || coding.toLowerCase() === 'identity' ? undefined : coding
-}
-
-/** The gateway requests no content coding, but some proxies compress all the same. */
-function decodeBuffered(response: UpstreamResponse, body: Buffer): UpstreamResponse {
-  const coding = getContentCoding(response.headers)
-  if (coding === undefined) return { ...response, body: withoutByteOrderMark(body) }
-  const decoded = decodeContent(body, coding, maxDecodedBytes)
-  if (decoded === undefined) return response
-  const headers = removeHeaders(response.headers, new Set(['content-encoding']))
-  return { ...response, headers, body: withoutByteOrderMark(decoded) }
 }
 
 function isSuccess(status: number): boolean {

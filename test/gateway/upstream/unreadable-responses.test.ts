@@ -1,8 +1,7 @@
 import { buffer } from 'node:stream/consumers'
-import { brotliCompressSync, gunzipSync, gzipSync } from 'node:zlib'
+import { gunzipSync, gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { policyOf, ruleFor } from '../../attacks/support/policy-templates.ts'
-import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { arrowUpload } from '../../support/arrow-upload.ts'
 import { expectError, expectUnknownOutcome, type ExpectedError } from '../support/expect-error.ts'
 import { allowEverything } from '../support/open-gateway.ts'
@@ -36,32 +35,17 @@ it('requests no content coding, whatever the client accepts', async () => {
   ])
 })
 
-function refusedCoding(coding: string): ExpectedError {
-  return { kind: 'ServiceUnavailable', status: 502, says: `content-encoding "${coding}"` }
-}
-
 describe('a compressed response', () => {
-  it('that must be read is decoded', async () => {
+  it('that must be read is refused with its content coding', async () => {
     const { gateway, upstream } = shared
-    upstream.answering = sent(gzipSync('{"namespaces":["a"]}'), 'gzip')
-    expect((await gateway.get(listing)).json).toEqual({ namespaces: ['a'] })
-    upstream.answering = sent(brotliCompressSync(JSON.stringify(table)), 'br')
-    const response = await gateway.post(description, { as: 'reader' })
-    expect(response.json).toEqual({ location: table.location })
-    expect(response.headers).not.toHaveProperty('content-encoding')
-  })
-
-  it('that must be read, but cannot be decoded, is refused with its content coding', async () => {
-    const { gateway, upstream } = shared
-    for (const [body, coding] of [
-      [gzipSync(`{"namespaces":["${'a'.repeat(2_000_000)}"]}`), 'gzip'],
-      ['{"namespaces":["a"]}', 'snappy'],
-      [JSON.stringify(table), 'gzip'],
-    ] as const) {
-      upstream.answering = sent(body, coding)
-      expectError(await gateway.get(listing), refusedCoding(coding))
-      expectError(await gateway.post(description, { as: 'reader' }), refusedCoding(coding))
+    const refused: ExpectedError = {
+      kind: 'ServiceUnavailable',
+      status: 502,
+      says: 'content-encoding "gzip"',
     }
+    upstream.answering = sent(gzipSync(JSON.stringify(table)), 'gzip')
+    expectError(await gateway.get(listing), refused)
+    expectError(await gateway.post(description, { as: 'reader' }), refused)
   })
 
   it('that need not be read is forwarded', async () => {
@@ -72,16 +56,12 @@ describe('a compressed response', () => {
     expect(String(gunzipSync(await buffer(body)))).toBe(JSON.stringify(table))
   })
 
-  it('to a change has its outcome', async () => {
+  it('to a change that must be read leaves its outcome unknown', async () => {
     const { gateway, upstream } = shared
     upstream.answering = sent(gzipSync('{"version":7}'), 'gzip')
-    const response = await gateway.post('/v1/table/orders/insert', {
-      headers: { 'content-type': 'application/vnd.apache.arrow.stream' },
-      body: arrowUpload,
-    })
-    expect(response).toMatchObject({ status: 200, json: { version: 7 } })
-    const outcomes = ofKind(await recordsOf(gateway.auditFolder), 'outcome')
-    expect(outcomes.at(-1)).toMatchObject({ result: 'committed', version: 7 })
+    const headers = { 'content-type': 'application/vnd.apache.arrow.stream' }
+    const response = await gateway.post('/v1/table/orders/insert', { headers, body: arrowUpload })
+    expectUnknownOutcome(response, 'content-encoding "gzip"')
   })
 })
 
