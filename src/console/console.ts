@@ -6,7 +6,6 @@ import { CatalogError, parseIdentifierText } from '../catalog-api/index.ts'
 import type { AuditLog } from '../audit/index.ts'
 import { isCrossSite, isLink, readSendingPage } from '../lib/index.ts'
 import { createAccessReport, listNamespaces } from './access-report.ts'
-import { formatAccessReport } from './access-texts.ts'
 import { createNewestEntriesReader } from './audit/newest-entries.ts'
 import { parseSearch } from './audit/search.ts'
 import { readConsoleState, type ConsoleStateSource } from './console-state.ts'
@@ -58,10 +57,10 @@ export async function addConsole(server: FastifyInstance, source: ConsoleSource)
       `${pageRoute}/access`,
       createHandler(({ query }) => {
         const { id, kind } = parseObject(query)
-        return formatAccessReport(createAccessReport(source.policies(), kind, id))
+        return createAccessReport(source.policies(), kind, id)
       }),
     )
-    addPlayground(scope, pageRoute, () => source.policies().documents, source)
+    addPlayground(scope, pageRoute, source)
     done()
   })
 }

@@ -18,14 +18,11 @@ export {
   formatGrants,
   formatPart,
   formatPolicySubject,
-  formatPolicySubjects,
   formatSight,
 } from './analysis/format-policy.ts'
 export {
   type Entitlements,
-  type Grant,
   listTableRules,
-  type Sight,
   whatCan,
   whoCan,
 } from './analysis/grants.ts'
@@ -57,7 +54,6 @@ export {
   isNamespaceMember,
   objectKindOfPermission,
   objectPosition,
-  readsPart,
 } from './engine/object-position.ts'
 export { anonymousSubject, type KnownCaller } from './engine/subject.ts'
 export { mergeByPolicy } from './language/for-each.ts'
@@ -96,7 +92,7 @@ export {
   readPolicies,
   type ShadowDifference,
 } from './source/load-policies.ts'
-export { listIgnoredFiles, listPolicyFiles, namePolicyFolders } from './source/policy-folder.ts'
+export { listIgnoredFiles, namePolicyFolders } from './source/policy-folder.ts'
 export {
   combineSources,
   type PolicySource,

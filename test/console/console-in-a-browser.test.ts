@@ -103,23 +103,16 @@ inBrowser('refusals and changes are shown live, and no name becomes markup', asy
   expect(pageErrors).toEqual([])
 })
 
-inBrowser('the matrix shows permissions and their rules', async () => {
+inBrowser('callers are shown with the rules that grant them something', async () => {
   const show = async (id: string) => {
     await page.locator('#access-id').fill(id)
     await page.locator('#access-id').press('Enter')
   }
   await show(hostile)
-  await page.getByRole('button', { name: `user ${hostile}` }).waitFor()
+  await page.getByText(`user ${hostile}`).waitFor()
   await show('prod/sales')
-  const caller = page.getByRole('button', { name: 'group analysts' })
-  await page.getByRole('row', { name: /^group analysts – all, if – / }).waitFor()
-  await caller.press('Enter')
+  await page.getByText('group analysts').click()
   await page.getByText(/by sales\/analysts \(.*\)\s+if client.address != "192.0.2.7"/).waitFor()
-  await show('closed')
-  await page
-    .getByRole('row', { name: /not user alice/ })
-    .first()
-    .waitFor()
   await show('prod//sales')
   await page.getByText(/empty/).waitFor()
   expect(
@@ -130,54 +123,37 @@ inBrowser('the matrix shows permissions and their rules', async () => {
   expect(pageErrors.filter((text) => !text.includes('400'))).toEqual([])
 })
 
-inBrowser(
-  'a policy is tried: findings and failed tests by line, decisions, and calls that would change',
-  async () => {
-    await gateway.post('/v1/namespace/tried/create', { body: {} })
-    const text = page.getByLabel(/Text, tried beside/)
-    const result = page.getByRole('region', { name: 'Result' })
-    const attempt = page.getByRole('button', { name: 'Try', exact: true })
-    const usual = await text.inputValue()
-    expect(await page.locator('#playground-lines').innerText()).toBe(
-      usual
-        .split('\n')
-        .map((_, index) => index + 1)
-        .join('\n'),
-    )
-    await text.fill(usual.replace('effect: allow', 'effect: permit'))
-    await attempt.click()
-    await result.getByRole('button', { name: /^8:/ }).click()
-    expect(await page.evaluate('getSelection().toString()')).toBe('    effect: permit')
-    const deny = usual
-      .replace('effect: allow', 'effect: deny')
-      .replaceAll('[prod, sales', '[tried')
-      .replace('users: [ada]', 'any: true')
-      .replace('[read]', '[all]')
-    await text.fill(deny)
-    await page.getByLabel('Caller, or nothing').fill('dev')
-    await page.getByLabel('Table or namespace').fill('tried/orders')
-    await page.getByRole('button', { name: 'Add a question' }).click()
-    await page.getByLabel('Caller, or nothing').last().fill('alice')
-    await attempt.click()
-    const decisions = result.getByRole('listitem')
-    await decisions
-      .filter({ hasText: /denied.*dev: QueryTable on tried\/orders.*in force: allowed/ })
-      .getByText('why')
-      .click()
-    await result
-      .getByText(/by sales-readers\/read \(new policy:7\)/)
-      .first()
-      .waitFor()
-    await decisions.filter({ hasText: /denied.*alice: QueryTable on tried\/orders.*as in force/ }).waitFor()
-    await result.getByText('0 of 1 passed').waitFor()
-    await result.getByRole('button', { name: '12', exact: true }).click()
-    expect(await page.evaluate('getSelection().toString()')).toBe('  - name: readers read')
-    await result.getByRole('row', { name: /^CreateNamespace dev 1 allowed denied by .* tried$/ }).waitFor()
-    await page.getByLabel('File').selectOption('policies.yaml')
-    await expect.poll(() => text.inputValue()).toContain('everything')
-    expect(pageErrors).toEqual([])
-  },
-)
+inBrowser('a policy is tried: findings and failed tests by line, and a decision', async () => {
+  const text = page.getByLabel(/Text, tried beside/)
+  const result = page.getByRole('region', { name: 'Result' })
+  const attempt = page.getByRole('button', { name: 'Try', exact: true })
+  const usual = await text.inputValue()
+  expect(await page.locator('#playground-lines').innerText()).toBe(
+    usual
+      .split('\n')
+      .map((_, index) => index + 1)
+      .join('\n'),
+  )
+  await text.fill(usual.replace('effect: allow', 'effect: permit'))
+  await attempt.click()
+  await result.getByRole('button', { name: /^8:/ }).click()
+  expect(await page.evaluate('getSelection().toString()')).toBe('    effect: permit')
+  const deny = usual
+    .replace('effect: allow', 'effect: deny')
+    .replaceAll('[prod, sales', '[tried')
+    .replace('users: [ada]', 'any: true')
+    .replace('[read]', '[all]')
+  await text.fill(deny)
+  await page.getByLabel('Caller, or nothing').fill('dev')
+  await page.getByLabel('Table or namespace').fill('tried/orders')
+  await attempt.click()
+  await result.getByText(/denied.*dev: QueryTable on tried\/orders.*in force: allowed/).waitFor()
+  await result.getByText(/by sales-readers\/read \(new policy:7\)/).waitFor()
+  await result.getByText('0 of 1 passed').waitFor()
+  await result.getByRole('button', { name: '12', exact: true }).click()
+  expect(await page.evaluate('getSelection().toString()')).toBe('  - name: readers read')
+  expect(pageErrors).toEqual([])
+})
 
 inBrowser('a refusal shows its rule', async () => {
   expect((await gateway.post('/v1/namespace/closed/drop', { as: 'alice', body: {} })).status).toBe(403)

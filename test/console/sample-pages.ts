@@ -75,7 +75,7 @@ export async function openConsole(page: Page, { adminUrl }: TestedGateway): Prom
   await page.getByLabel('Object', { exact: true }).last().fill('prod/sales/customers')
   await page.getByLabel('Kind').selectOption('table')
   await page.getByRole('button', { name: 'Show', exact: true }).click()
-  await page.getByRole('button', { name: 'user analyst' }).click()
+  await page.getByText('user analyst', { exact: true }).click()
   await page.getByText(/by sales\/analysts \(/).waitFor()
 }
 

@@ -1,7 +1,7 @@
-import { byId, byIdAndType, element, quoted, table } from './elements.js'
+import { byId, byIdAndType, details, element, quoted } from './elements.js'
 import { fetchJson, showOrExplain } from './fetch-json.js'
 
-/** @typedef {ReturnType<typeof import('../access-texts.ts').formatAccessReport>} AccessReport */
+/** @typedef {ReturnType<typeof import('../access-report.ts').createAccessReport>} AccessReport */
 
 const idField = byIdAndType('access-id', HTMLInputElement)
 const kindField = byIdAndType('access-kind', HTMLSelectElement)
@@ -27,37 +27,17 @@ export function showAccess() {
 }
 
 /** @param {AccessReport} report */
-function reportView({ id, titles, callers, forTables }) {
+function reportView({ id, callers, forTables }) {
   const title = element('h3', {}, 'On ', quoted(id))
+  const shown = callers.map(({ name, grants }) =>
+    element('li', {}, details(name, element('pre', {}, grants))),
+  )
   const rules = element('ul', {}, ...forTables.map((text) => element('li', {}, quoted(text))))
-  const ofTables = forTables.length === 0 ? [] : [element('h3', {}, 'Rules for tables by their names'), rules]
-  if (callers.length === 0) return [title, element('p', {}, 'Nobody is allowed anything here.'), ...ofTables]
-  const detail = element('div', {})
-  const rows = callers.map((caller) => [callerButton(caller, detail), ...caller.cells])
-  const note =
-    'What somebody may do who is the caller and nothing else: the number of operations of the group; “if” depends on a condition; “not” names callers that are denied. Select a caller for the rules.'
   return [
     title,
-    table('Callers by operations', titles, rows),
-    element('p', { class: 'quiet' }, note),
-    detail,
-    ...ofTables,
+    callers.length === 0
+      ? element('p', {}, 'Nobody is allowed anything here.')
+      : element('ul', { class: 'feed', tabindex: '0', 'aria-label': 'Callers' }, ...shown),
+    ...(forTables.length === 0 ? [] : [element('h3', {}, 'Rules for tables by their names'), rules]),
   ]
-}
-
-/**
- * @param {AccessReport['callers'][number]} caller
- * @param {Element} detail
- */
-function callerButton({ name, grants }, detail) {
-  const button = element('button', { type: 'button', 'aria-pressed': 'false' }, quoted(name))
-  button.addEventListener('click', () => {
-    const isOpen = button.getAttribute('aria-pressed') === 'true'
-    for (const other of entitlements.querySelectorAll('[aria-pressed]'))
-      other.setAttribute('aria-pressed', 'false')
-    button.setAttribute('aria-pressed', String(!isOpen))
-    const title = element('h3', {}, 'What ', quoted(name), ' may do here')
-    detail.replaceChildren(...(isOpen ? [] : [title, element('pre', {}, grants)]))
-  })
-  return button
 }

@@ -35,29 +35,6 @@ function words(text) {
 }
 
 /**
- * Creates a table; the first cell of each row is its header.
- * @param {string} label
- * @param {readonly string[]} titles
- * @param {readonly (readonly (Node | string)[])[]} rows
- */
-export function table(label, titles, rows) {
-  const head = titles.map((title) => element('th', { scope: 'col' }, title))
-  const body = rows.map(([header, ...cells]) =>
-    element(
-      'tr',
-      {},
-      element('th', { scope: 'row' }, header),
-      ...cells.map((cell, index) => element('td', { 'data-title': titles[index + 1] }, cell)),
-    ),
-  )
-  return element(
-    'div',
-    { class: 'table', role: 'group', 'aria-label': label },
-    element('table', {}, element('thead', {}, element('tr', {}, ...head)), element('tbody', {}, ...body)),
-  )
-}
-
-/**
  * @param {readonly (readonly [term: string, description: Node | string] | undefined)[]} entries
  */
 export function facts(entries) {

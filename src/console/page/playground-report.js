@@ -1,4 +1,4 @@
-import { details, element, quoted } from './elements.js'
+import { element, quoted } from './elements.js'
 
 /** @typedef {ReturnType<typeof import('../playground/playground-report.ts').createPlaygroundReport>} PlaygroundReport */
 /** @typedef {NonNullable<PlaygroundReport['outcome']>} Outcome */
@@ -12,7 +12,7 @@ export function reportView({ findings, outcome }, selectLine) {
     ...findingsView(findings, selectLine),
     ...(outcome === undefined
       ? []
-      : [...testsView(outcome.tests, selectLine), ...answersView(outcome.answers)]),
+      : [...testsView(outcome.tests, selectLine), ...answerView(outcome.answer)]),
   ]
 }
 
@@ -73,25 +73,22 @@ function testsView({ count, failures, failed }, selectLine) {
   ]
 }
 
-/** @param {Outcome['answers']} answers */
-function answersView(answers) {
-  const items = answers.map(({ title, before, after, explanation }) =>
+/** @param {Outcome['answer']} answer */
+function answerView(answer) {
+  if (answer === undefined) return []
+  const { title, before, after, explanation } = answer
+  return [
+    element('h3', {}, 'Decision'),
     element(
-      'li',
+      'p',
       {},
-      element(
-        'p',
-        {},
-        element('strong', { class: after ? 'good' : 'bad' }, outcomeText(after)),
-        quoted(title),
-        element('span', {}, before === after ? 'as in force' : `in force: ${outcomeText(before)}`),
-      ),
-      details('why', element('pre', {}, explanation)),
+      element('strong', { class: after ? 'good' : 'bad' }, outcomeText(after)),
+      ' ',
+      quoted(title),
+      before === after ? ' as in force' : ` in force: ${outcomeText(before)}`,
     ),
-  )
-  return items.length === 0
-    ? []
-    : [element('h3', {}, 'Decisions'), element('ul', { class: 'feed' }, ...items)]
+    element('pre', {}, explanation),
+  ]
 }
 
 /** @param {boolean} isAllowed */

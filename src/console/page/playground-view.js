@@ -28,28 +28,16 @@ tests:
 `
 
 export function openPlayground() {
-  showText(newPolicy)
+  textField.value = newPolicy
+  numberLines()
   void showOrExplain(result, listFiles)
-  fileField.addEventListener('change', () => void showOrExplain(result, openFile))
   textField.addEventListener('input', numberLines)
   textField.addEventListener('scroll', () => (lineNumbers.scrollTop = textField.scrollTop))
-  form.addEventListener('click', ({ target }) => {
-    if (!(target instanceof HTMLButtonElement)) return
-    const question = target.closest('fieldset')
-    if (target.name === 'add') question?.after(question.cloneNode(true))
-    if (target.name === 'remove' && listQuestions().length > 1) question?.remove()
-  })
   form.addEventListener('submit', (event) => {
     event.preventDefault()
     button.disabled = true
     void showOrExplain(result, tryText).finally(() => (button.disabled = false))
   })
-}
-
-/** @param {string} text */
-function showText(text) {
-  textField.value = text
-  numberLines()
 }
 
 function numberLines() {
@@ -60,30 +48,18 @@ function numberLines() {
     .join('\n')
 }
 
-function listQuestions() {
-  return [...form.querySelectorAll('fieldset')]
-}
-
 async function listFiles() {
   const { files } = await fetchJson('policy-files', {})
   fileField.append(...files.map((/** @type {string} */ name) => element('option', { value: name }, name)))
   return []
 }
 
-async function openFile() {
-  const { value: file } = fileField
-  showText(file === '' ? newPolicy : (await fetchJson('policy-file', { file })).text)
-  return []
-}
-
 async function tryText() {
-  const questions = listQuestions().map((question) => {
-    const fields = [...question.querySelectorAll('input')].map(({ value }) => value.trim())
-    const [principal, groups = '', operation, id] = fields
-    return { principal, groups: groups.match(/[^\s,]+/g) ?? [], operation, id: id || '/' }
-  })
+  const fields = [...form.querySelectorAll('input')].map(({ value }) => value.trim())
+  const [principal, groups = '', operation, id] = fields
+  const question = { principal, groups: groups.match(/[^\s,]+/g) ?? [], operation, id: id || '/' }
   const { value: file } = fileField
-  const body = JSON.stringify({ text: textField.value, ...(file !== '' && { file }), questions })
+  const body = JSON.stringify({ text: textField.value, ...(file !== '' && { file }), question })
   const headers = { 'content-type': 'application/json' }
   return reportView(await fetchJson('playground', {}, { method: 'POST', headers, body }), selectLine)
 }

@@ -31,16 +31,16 @@ const maxFindings = 200
 
 /**
  * Reports the errors in the text, or in other policies because of it, and the findings of the lint about it; if there are no
- * errors, also what became of its tests and the answers to the questions. Throws CatalogError for an invalid id or an unknown
+ * errors, also what became of its tests and the answer to the question. Throws CatalogError for an invalid id or an unknown
  * operation.
  */
 export function createPlaygroundReport(
-  { text, file, questions }: Trial,
+  { text, file, question }: Trial,
   inForce: readonly PolicyDocument[],
   vocabulary: PolicyVocabulary,
 ) {
   const name = file ?? newFile
-  const requests = questions.map((question) => createRequest(question, vocabulary))
+  const request = question && createRequest(question, vocabulary)
   const parsed = parsePolicyFile({ name, bytes: Buffer.from(text) }, vocabulary)
   const rest = { documents: inForce.filter((document) => document.file !== file), tests: [], problems: [] }
   let after: LoadedPolicies
@@ -60,14 +60,14 @@ export function createPlaygroundReport(
   return {
     findings: findings.slice(0, maxFindings),
     outcome: {
-      answers: requests.map((request) => createAnswer(request, current, after.set)),
+      answer: request && createAnswer(request, current, after.set),
       tests: createTestReport(after),
     },
   }
 }
 
 function createRequest(
-  { principal, groups, operation, id }: Trial['questions'][number],
+  { principal, groups, operation, id }: NonNullable<Trial['question']>,
   { permissions: { names } }: PolicyVocabulary,
 ): AuthorizationRequest {
   const permission = names.find((name) => name === operation)

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 
 export const maxTextBytes = 256 * 1024
-export const maxQuestions = 20
 
 export const trialSchema = z.strictObject({
   /** A policy file. */
@@ -9,18 +8,15 @@ export const trialSchema = z.strictObject({
   /** The file in force that it replaces; undefined for a further one. */
   file: z.string().max(4096).optional(),
   /** May this caller do that? An empty principal is a caller without a credential. */
-  questions: z
-    .array(
-      z.strictObject({
-        principal: z.string().max(2048),
-        groups: z.array(z.string().max(2048)).max(100),
-        operation: z.string().max(200),
-        id: z.string().max(4096),
-      }),
-    )
-    .max(maxQuestions)
-    .default([]),
+  question: z
+    .strictObject({
+      principal: z.string().max(2048),
+      groups: z.array(z.string().max(2048)).max(100),
+      operation: z.string().max(200),
+      id: z.string().max(4096),
+    })
+    .optional(),
 })
 
-/** A text to try, with questions about it. */
+/** A text to try, with a question about it. */
 export type Trial = z.output<typeof trialSchema>

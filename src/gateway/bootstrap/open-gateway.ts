@@ -112,7 +112,6 @@ export async function openGateway(
           const { values } = await metrics.policy_last_reload_success_timestamp_seconds.get()
           return values[0]?.value ?? 0
         },
-        policyFolders: settings.policies.folder,
         vocabulary: createSettingsVocabulary(settings).options,
         audit: auditLog,
         auditFolder: settings.audit.folder,
