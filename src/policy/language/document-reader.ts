@@ -1,4 +1,4 @@
-import { isMap, isScalar, isSeq, type ParsedNode, type Scalar } from 'yaml'
+import { isMap, isScalar, isSeq, type ParsedNode } from 'yaml'
 import type { z } from 'zod'
 import {
   explainRemovedField,
@@ -13,7 +13,7 @@ import type { Locate, Position, ReportProblem } from './read-yaml.ts'
 
 export type Path = readonly (string | number)[]
 
-/** Where in a value a problem is, if not at its beginning: at a key of the map, or at a character of the text. */
+/** Where in a value a problem is: at a key of the map, or at a character of the text. */
 export interface ProblemPlace {
   readonly key?: string
   readonly index?: number
@@ -41,7 +41,6 @@ const wholeFields: readonly unknown[] = ['metadata', 'forEach']
 /** A document of a YAML file. */
 export interface WrittenDocument {
   /** Of the file. */
-  readonly text: string
   readonly locate: Locate
   readonly root: ParsedNode
   /** Its value fills all texts. */
@@ -112,9 +111,11 @@ export class DocumentReader {
     return this.document.locate(this.findOffset(path, place))
   }
 
-  /** `problem` continues the name of the part. */
-  report(path: Path, problem: string, place?: ProblemPlace): void {
-    this.document.report(this.findOffset(path, place), (formatPath(path) || 'the document') + problem)
+  /** `problem` continues the name of the part. Characters are counted in texts that are the same for all values of `forEach`. */
+  report(path: Path, problem: string, place: ProblemPlace = {}): void {
+    const { index } = this.document.instance === undefined ? place : {}
+    const at = index === undefined ? '' : ` (character ${index + 1})`
+    this.document.report(this.findOffset(path, place), (formatPath(path) || 'the document') + problem + at)
   }
 
   /** Reports every mistake in a part, according to the schema. */
@@ -163,40 +164,16 @@ export class DocumentReader {
   }
 
   /**
-   * Returns the offset of a part, or that of a key or a character of it: that of the map that lacks it if there is none, and of
-   * the key if it has no value.
+   * Returns the offset of a part, or that of a key of it: that of the map that lacks it if there is none, and of the key if it
+   * has no value.
    */
-  private findOffset(path: Path, { key, index }: ProblemPlace = {}): number {
+  private findOffset(path: Path, { key }: ProblemPlace = {}): number {
     const ofKey = key === undefined ? undefined : this.written.get(joinPath([...path, key]))?.key
     if (ofKey !== undefined) return ofKey.range[0]
     const written = this.written.get(joinPath(path))
     const start = written?.node ?? written?.key
     if (start === undefined) return this.findOffset(path.slice(0, -1))
-    return index === undefined || !isScalar(start) ? start.range[0] : this.findCharacter(start, index)
-  }
-
-  /**
-   * Returns the offset of a character of a text. File and text differ by quotes, escapes, folding and indentation; both are
-   * scanned in parallel, skipping characters that are only in the file. A text that `forEach` fills is known as a whole.
-   */
-  private findCharacter({ value, range: [start, end] }: Scalar.Parsed, index: number): number {
-    const { instance, text } = this.document
-    const template = String(value)
-    if (instance !== undefined && fillText(template, instance) !== template) return start
-    const first = text.charAt(start)
-    // Plain scalars cannot start with these characters.
-    let next = start + (/["']/.test(first) ? 1 : 0)
-    if (/[|>]/.test(first)) next = text.indexOf('\n', start) + 1 || start
-    let offset = next
-    for (let position = 0; position <= index && position < template.length; position++) {
-      const character = template[position]
-      // A single line break in the file is folded to a space in the text.
-      const isFound = (found: string | undefined): boolean =>
-        found === character || (character === ' ' && found === '\n')
-      for (offset = next; offset < end && !isFound(text[offset]); offset++);
-      next = offset + 1
-    }
-    return Math.min(index < template.length ? offset : next, Math.max(start, end - 1))
+    return start.range[0]
   }
 }
 

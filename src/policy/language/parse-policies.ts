@@ -47,7 +47,6 @@ export function* parsePolicySteps(
   const schemas = getPolicySchemas(vocabulary)
   const parsed: ParsedFile = {
     file,
-    text,
     locate,
     fields: Object.keys(schemas.policy.shape),
     vocabulary,
@@ -78,7 +77,7 @@ function listItemsOf(root: ParsedNode): readonly ParsedNode[] {
 }
 
 /** A file that is parsed, with what was found in it. */
-interface ParsedFile extends Pick<WrittenDocument, 'text' | 'locate' | 'fields'> {
+interface ParsedFile extends Pick<WrittenDocument, 'locate' | 'fields'> {
   readonly file: string
   readonly vocabulary: PolicyVocabulary
   readonly schemas: PolicySchemas
