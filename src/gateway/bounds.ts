@@ -49,8 +49,6 @@ export const upstreamBounds = {
   maxPendingRequests: 4_096,
   /** How long a request waits for a connection. */
   queueTimeoutMs: 10_000,
-  /** Ratio of retries to requests over time, in whole percent. */
-  retryBudgetPercent: 20,
   /** Consecutive failures that open the circuit. */
   consecutiveFailures: 5,
   /** Between two health checks while they fail. */

@@ -58,7 +58,7 @@ async function runTracedAttempt(
 /**
  * Sends a request to an upstream, with the headers of each of its requests, when a slot of its pool is free and the
  * circuit is closed. A request that `mayRetry` (a read whose body is in memory) is retried once if the connection failed
- * before the response began, within the retry budget of the upstream. A response is not retried, whatever its status,
+ * before the response began. A response is not retried, whatever its status,
  * unless it refuses a credential that has been replaced: a 503 with `retry-after` tells the client when to retry, and
  * retries of the gateway would only add to the load. Rejects with AttemptFailed if the request was sent, else with
  * ClientDisconnected or ServiceUnavailable (503).
@@ -70,14 +70,13 @@ export async function callUpstream(
   mayRetry: boolean,
 ): Promise<UpstreamResponse> {
   assertCircuitClosed(upstream)
-  const { health, retryBudget } = upstream
+  const { health } = upstream
   const slots = upstream.slots[options.pool]
   const { holder } = options
   if (!slots.take(holder)) await slots.wait(holder, options.response)
   try {
     if (options.response.isDestroyed)
       throw new ClientDisconnected('the client closed the connection while its request was pending')
-    retryBudget.deposit()
     for (let attempt = 1; ; attempt += 1) {
       assertCircuitClosed(upstream)
       await options.checkDecision?.('end')
@@ -91,7 +90,7 @@ export async function callUpstream(
         const isRetryable =
           error instanceof AttemptFailed && error.progress !== 'responding' && isTransportFailure(error.cause)
         const isLast = !mayRetry || attempt > 1 || !isRetryable
-        if (isLast || health.circuit === 'open' || !retryBudget.tryWithdraw()) throw error
+        if (isLast || health.circuit === 'open') throw error
       }
     }
   } finally {

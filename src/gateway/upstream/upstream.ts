@@ -100,38 +100,12 @@ export function createUpstream(options: UpstreamOptions, report?: ReportHealth) 
       bulk: createSlots(bounds.maxBulkConnections, 1),
       listing: createSlots(countListingConnections(maxConnections), 1),
     },
-    retryBudget: createRetryBudget(bounds.retryBudgetPercent),
     health,
     /** Aborts active requests. */
     close() {
       health.close()
       own.close()
       client.close()
-    },
-  }
-}
-
-/** Maximum burst of retries after an idle period. */
-const maxSavedRetries = 50
-
-/**
- * Limits retries to a small ratio of all requests, so that they cannot multiply the load of a failing upstream. Creates
- * a full budget; `budgetPercent` is the maximum ratio over time, in whole percent.
- */
-export function createRetryBudget(budgetPercent: number) {
-  // In hundredths of a retry: sums of fractions are inexact.
-  const most = budgetPercent === 0 ? 0 : maxSavedRetries * 100
-  let saved = most
-  return {
-    /** Called for the first attempt of a request. */
-    deposit(): void {
-      saved = Math.min(most, saved + budgetPercent)
-    },
-    /** Whether a retry is allowed now; uses the budget if so. */
-    tryWithdraw(): boolean {
-      if (saved < 100) return false
-      saved -= 100
-      return true
     },
   }
 }

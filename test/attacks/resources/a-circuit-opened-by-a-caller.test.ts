@@ -8,8 +8,7 @@ import { arrowUpload } from '../../support/arrow-upload.ts'
 // probes of the gateway. No number of failures alone opens it: gateway/upstream/circuit-breaker.test.ts.
 const read = '/v1/table/orders/describe'
 const failures = 3
-const tuning = { consecutiveFailures: failures, probeIntervalMs: 50 }
-const setup = withUpstream(() => ({}), { ...tuning, retryBudgetPercent: 0 })
+const setup = withUpstream(() => ({}), { consecutiveFailures: failures, probeIntervalMs: 50 })
 
 it.each<[label: string, answering: RequestHandler]>([
   ['closes connections', (_arrival, response) => response.socket?.destroy()],

@@ -11,7 +11,6 @@ const read = '/v1/table/orders/describe'
 const change = '/v1/table/orders/drop'
 const failures = 3
 const probed = withUpstream(() => ({}), {
-  retryBudgetPercent: 0,
   consecutiveFailures: failures,
   probeIntervalMs: 50,
 })

@@ -1,9 +1,7 @@
 import { expect, it } from 'vitest'
 import { getOperation, operationNames } from '../../../src/catalog-api/operations.ts'
-import { createRetryBudget } from '../../../src/gateway/upstream/upstream.ts'
 import { respondWith, type RequestHandler } from '../support/recording-upstream.ts'
 import { createAcceptedQuery, createMinimalRequest } from '../support/minimal-request.ts'
-import { withUpstream } from '../support/open-gateway.ts'
 import { startGatewayAndUpstream, useSharedGateway } from '../support/running-gateway.ts'
 import { arrowUpload } from '../../support/arrow-upload.ts'
 
@@ -51,15 +49,6 @@ it.each([
   expect(upstream.requests).toHaveLength(2)
 })
 
-it('retries nothing without a budget', async () => {
-  const { gateway, upstream } = await startGatewayAndUpstream(
-    withUpstream(() => ({}), { retryBudgetPercent: 0 }),
-  )
-  upstream.answering = cutOff
-  await gateway.post('/v1/table/orders/exists')
-  expect(upstream.requests).toHaveLength(1)
-})
-
 it.each<[what: string, answering: RequestHandler]>([
   ['streams', (_arrival, response) => response.writeHead(200).write('{', () => response.destroy())],
   ['is an error', (_arrival, response) => response.writeHead(503).write('{', () => response.destroy())],
@@ -85,31 +74,4 @@ it.each([429, 500, 502, 503, 504])('does not retry a read with the response %i',
   upstream.answering = respondWith(status, '')
   await gateway.post('/v1/table/orders/exists')
   expect(upstream.requests).toHaveLength(1)
-})
-
-/** Number of retries that are allowed after that many requests. */
-function allowed(budgetPercent: number, requests: number): number {
-  const budget = createRetryBudget(budgetPercent)
-  while (budget.tryWithdraw());
-  for (let count = 0; count < requests; count += 1) budget.deposit()
-  let repeats = 0
-  while (budget.tryWithdraw()) repeats += 1
-  return repeats
-}
-
-it.each([
-  [20, 100, 20],
-  [100, 30, 30],
-  [50, 1_000_000, 50],
-  [20, 4, 0],
-  [0, 1_000_000, 0],
-])('with %i percent, %i requests allow %i retries', (percent, requests, repeats) => {
-  expect(allowed(percent, requests)).toBe(repeats)
-})
-
-it('allows a burst of retries after an idle period', () => {
-  const budget = createRetryBudget(20)
-  let repeats = 0
-  while (budget.tryWithdraw()) repeats += 1
-  expect(repeats).toBe(50)
 })

@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { respondWith, getHeaderValues } from '../../gateway/support/recording-upstream.ts'
 import { serveListings } from '../../gateway/support/listing-upstream.ts'
-import { withUpstream } from '../../gateway/support/open-gateway.ts'
 import type { ReceivedSpan } from './otlp-receiver.ts'
 import { spanNamed, tracedGateway } from './traced-gateway.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -119,10 +118,7 @@ it('the client span and the request span show an upstream failure', async () => 
 })
 
 it('each attempt has a span, which its request headers refer to', async () => {
-  const { gateway, upstream, spans } = await tracedGateway(
-    {},
-    withUpstream(() => ({}), { retryBudgetPercent: 100 }),
-  )
+  const { gateway, upstream, spans } = await tracedGateway()
   upstream.answering = (_arrival, response) => {
     upstream.answering = respondWith(200, {})
     response.socket?.destroy()
