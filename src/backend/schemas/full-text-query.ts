@@ -36,7 +36,7 @@ const phraseQuery = model('PhraseQuery', {
 /** Matches words in one column, or in every indexed column if none is named. */
 export type MatchQuery = Readonly<z.output<typeof matchQuery>>
 
-interface MultiMatchQuery {
+export interface MultiMatchQuery {
   readonly match_queries: readonly MatchQuery[]
 }
 

@@ -3,7 +3,7 @@ import type { Storage } from '../../storage/storage.ts'
 import { formatManifestName, listVersions, versionsFolder, type ListedVersion } from './manifest-files.ts'
 import { omitMainBranch, parseManifest } from './manifest.ts'
 
-interface StoredTransaction {
+export interface StoredTransaction {
   readonly uuid: string
   readonly version: number
   /** Absent: the main branch. */
