@@ -73,8 +73,9 @@ async function createNew(
       const isRecorded = await database.transaction().execute(async (transaction) => {
         await requireNamespace(transaction, id.slice(0, -1))
         if (!(await insertTable(transaction, id, 'ready', properties, table))) return false
-        await deleteLeftoverRecord(transaction, table.objectId)
-        return true
+        if (await deleteLeftoverRecord(transaction, table.objectId)) return true
+        // This process lost its locks, and another replica took the data for that of a dead one.
+        throw new CatalogError('ConcurrentModification', 'the data was deleted during the creation; retry')
       })
       return isRecorded ? { location, version, properties } : undefined
     })

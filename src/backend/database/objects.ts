@@ -263,6 +263,8 @@ export async function recordLeftover(
   await database.insertInto('leftovers').values({ location, object_id: objectId }).execute()
 }
 
-export async function deleteLeftoverRecord(database: CatalogDatabase, objectId: string): Promise<void> {
-  await database.deleteFrom('leftovers').where('object_id', '=', objectId).execute()
+/** Returns false if there is none. */
+export async function deleteLeftoverRecord(database: CatalogDatabase, objectId: string): Promise<boolean> {
+  const deleted = await database.deleteFrom('leftovers').where('object_id', '=', objectId).executeTakeFirst()
+  return deleted.numDeletedRows === 1n
 }

@@ -105,6 +105,7 @@ export function createConfigReader(
     const text = url ?? readFileSync(urlFile ?? '', 'utf8').trim()
     const problem = postgresUrlSchema.safeParse(text).error?.issues[0]
     if (problem !== undefined) throw new Error(`${problem.message}: ${urlFile}`)
+    if (/\p{Cc}/u.test(text)) throw new Error(`expected one line without control characters: ${urlFile}`)
     return { server: text.replace(/^([a-z]+:\/\/)[^/?#]*@/, '$1'), config: parseIntoClientConfig(text) }
   }
   let lastGood = read()
