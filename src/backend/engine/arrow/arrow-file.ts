@@ -1,18 +1,6 @@
 import { CatalogError } from 'catalog-gateway/catalog-api'
-import { measureBatch, type BatchSize } from './arrow-batch.ts'
-import { isArrowFile, malformedArrowError, readFrames, readWithin, type Frame } from './arrow-frames.ts'
-
-/** An Arrow IPC file under construction. */
-interface FileBuilder {
-  readonly schema: Frame
-  readonly chunks: Uint8Array[]
-  /** Bytes so far; the position of the next message. */
-  length: number
-  readonly dictionaries: FileBlock[]
-  readonly batches: FileBlock[]
-  /** The dictionaries by id, to detect replacements. */
-  readonly dictionaryBytes: Map<bigint, Uint8Array>
-}
+import { measureBatch } from './arrow-batch.ts'
+import { malformedArrowError, readFileFrames, readFrames, type Frame } from './arrow-frames.ts'
 
 export interface UploadedFile {
   readonly file: Buffer
@@ -29,35 +17,35 @@ const endOfStream = Buffer.from([255, 255, 255, 255, 0, 0, 0, 0])
  * `bytesLimit` decoded bytes; Unsupported for dictionaries that are replaced, which is not possible in a file.
  */
 export function streamToFile(stream: Uint8Array, bytesLimit: number): UploadedFile {
-  if (stream.length === 0) throw malformedArrowError('the body is empty; expected at least a schema')
-  if (isArrowFile(stream)) throw malformedArrowError('the body is an Arrow IPC file')
-  let builder: FileBuilder | undefined
+  const builder = new FileBuilder(
+    'a dictionary is replaced between batches; unify the dictionaries, or send the rows in several requests',
+  )
   let rows = 0
   let decodedBytes = 0
-  for (const frame of readFrames(stream)) {
-    if (builder === undefined || frame.kind === 'schema') {
-      builder = startFile(frame, builder)
-      continue
+  readFrames(stream, (frame) => {
+    if (frame.kind !== 'schema') {
+      const batch = frame.kind === 'dictionary' ? frame.header.data() : frame.header
+      if (batch === null) throw malformedArrowError('a dictionary is empty')
+      const size = measureBatch(batch, frame.bytes.subarray(frame.metadataLength))
+      decodedBytes += size.decodedBytes
+      if (decodedBytes > bytesLimit) {
+        const message = `expected rows of at most ${bytesLimit} bytes when decoded; send them in several parts`
+        throw new CatalogError('InvalidInput', message, { status: 413 })
+      }
+      if (frame.kind === 'batch') rows += size.rows
     }
-    const size = measureFrame(frame, stream)
-    decodedBytes += size.decodedBytes
-    if (decodedBytes > bytesLimit) throw decodedTooLargeError(bytesLimit)
-    if (frame.kind === 'batch') rows += size.rows
-    appendFrame(
-      builder,
-      frame,
-      'a dictionary is replaced between batches; unify the dictionaries, or send the rows in several requests',
-    )
-  }
-  if (builder === undefined) throw malformedArrowError('it has no schema')
-  const batches = builder.batches.length
-  return { file: Buffer.concat([...builder.chunks, ...finishFile(builder)]), rows, batches }
+    builder.add(frame)
+  })
+  return { file: Buffer.concat([...builder.takeChunks(), builder.finish()]), rows, batches: builder.batches }
 }
 
-/** Returns the stream of the same schema without rows. Throws InvalidInput for a malformed schema. */
+/** Returns the stream of the same schema without rows. Throws InvalidInput for a malformed stream. */
 export function withoutRows(stream: Uint8Array): Uint8Array {
-  const [schema] = readFrames(stream)
-  return schema === undefined ? stream : Buffer.concat([schema.bytes, endOfStream])
+  const chunks: Uint8Array[] = []
+  readFrames(stream, ({ kind, bytes }) => {
+    if (kind === 'schema') chunks.push(bytes, endOfStream)
+  })
+  return Buffer.concat(chunks)
 }
 
 /** Joins Arrow IPC files of one schema. Takes the next file only after the bytes of the previous one were consumed. */
@@ -65,75 +53,68 @@ export async function* joinFiles(
   first: Uint8Array,
   next: () => Promise<Uint8Array | null>,
 ): AsyncGenerator<Uint8Array> {
-  let builder: FileBuilder | undefined
+  const builder = new FileBuilder('a column of dictionary type has more than one dictionary')
   for (let file: Uint8Array | null = first; file !== null; file = await next()) {
-    for (const frame of readFrames(file)) {
-      if (frame.kind === 'schema') builder ??= startFile(frame)
-      else if (builder !== undefined)
-        appendFrame(builder, frame, 'a column of dictionary type has more than one dictionary')
+    readFileFrames(file, (frame) => builder.add(frame))
+    yield* builder.takeChunks()
+  }
+  yield builder.finish()
+}
+
+/** An Arrow IPC file of messages that are copied as they are. */
+class FileBuilder {
+  readonly #replacedMessage: string
+  #schema: Frame | undefined
+  readonly #chunks: Uint8Array[] = [header]
+  /** Bytes so far; the position of the next message. */
+  #length = header.length
+  readonly #dictionaries: FileBlock[] = []
+  readonly #batches: FileBlock[] = []
+  /** The dictionaries by id, to detect replacements. */
+  readonly #dictionaryBytes = new Map<bigint, Uint8Array>()
+
+  constructor(replacedMessage: string) {
+    this.#replacedMessage = replacedMessage
+  }
+
+  get batches(): number {
+    return this.#batches.length
+  }
+
+  /** Leaves out repeated schemas and dictionaries. Throws Unsupported for a dictionary that replaces another. */
+  add(frame: Frame): void {
+    const { kind, bytes, metadataLength, bodyLength } = frame
+    const block = { offset: this.#length, metadataLength, bodyLength }
+    if (kind === 'schema') {
+      if (this.#schema !== undefined) return
+      this.#schema = frame
+    } else if (kind === 'dictionary') {
+      const id = frame.header.id()
+      const existing = this.#dictionaryBytes.get(id)
+      if (existing !== undefined && !frame.header.isDelta()) {
+        if (Buffer.compare(existing, bytes) === 0) return
+        throw new CatalogError('Unsupported', this.#replacedMessage)
+      }
+      if (existing === undefined) this.#dictionaryBytes.set(id, bytes)
+      this.#dictionaries.push(block)
+    } else {
+      this.#batches.push(block)
     }
-    if (builder !== undefined) yield* builder.chunks.splice(0)
+    // Messages start at multiples of 8 bytes.
+    const padding = -bytes.length & 7
+    this.#chunks.push(bytes)
+    if (padding > 0) this.#chunks.push(Buffer.alloc(padding))
+    this.#length += bytes.length + padding
   }
-  if (builder !== undefined) yield Buffer.concat(finishFile(builder))
-}
 
-function measureFrame(frame: Exclude<Frame, { kind: 'schema' }>, stream: Uint8Array): BatchSize {
-  const position = frame.bytes.byteOffset - stream.byteOffset
-  return readWithin(position, () => {
-    const batch = frame.kind === 'dictionary' ? frame.header.data() : frame.header
-    if (batch === null) throw malformedArrowError(`the dictionary at byte ${position} is empty`)
-    return measureBatch(batch, frame.bytes.subarray(frame.metadataLength))
-  })
-}
-
-function decodedTooLargeError(bytesLimit: number): CatalogError {
-  const message = `expected rows of at most ${bytesLimit} bytes when decoded; send them in several parts`
-  return new CatalogError('InvalidInput', message, { status: 413 })
-}
-
-function startFile(schema: Frame, existing?: FileBuilder): FileBuilder {
-  if (schema.kind !== 'schema') throw malformedArrowError(`expected a schema first, found a ${schema.kind}`)
-  if (existing !== undefined) throw malformedArrowError('it has more than one schema')
-  const builder: FileBuilder = {
-    schema,
-    chunks: [header],
-    length: header.length,
-    dictionaries: [],
-    batches: [],
-    dictionaryBytes: new Map(),
+  takeChunks(): Uint8Array[] {
+    return this.#chunks.splice(0)
   }
-  appendBytes(builder, schema.bytes)
-  return builder
-}
 
-/** A repeated dictionary is left out. Throws Unsupported with that message for one that replaces another. */
-function appendFrame(builder: FileBuilder, frame: Frame, replacedMessage: string): void {
-  const block = { offset: builder.length, metadataLength: frame.metadataLength, bodyLength: frame.bodyLength }
-  if (frame.kind === 'dictionary') {
-    const id = frame.header.id()
-    const existing = builder.dictionaryBytes.get(id)
-    if (existing !== undefined && !frame.header.isDelta()) {
-      if (Buffer.compare(existing, frame.bytes) === 0) return
-      throw new CatalogError('Unsupported', replacedMessage)
-    }
-    if (existing === undefined) builder.dictionaryBytes.set(id, frame.bytes)
-    builder.dictionaries.push(block)
-  } else {
-    builder.batches.push(block)
+  finish(): Buffer {
+    if (this.#schema === undefined) throw new Error('an Arrow IPC file without a schema')
+    return Buffer.concat([endOfStream, buildFooter(this.#schema, this.#dictionaries, this.#batches)])
   }
-  appendBytes(builder, frame.bytes)
-}
-
-/** Messages start at multiples of 8 bytes. */
-function appendBytes(builder: FileBuilder, bytes: Uint8Array): void {
-  builder.chunks.push(bytes)
-  const padding = -bytes.length & 7
-  if (padding > 0) builder.chunks.push(Buffer.alloc(padding))
-  builder.length += bytes.length + padding
-}
-
-function finishFile(builder: FileBuilder): Uint8Array[] {
-  return [endOfStream, buildFooter(builder.schema, builder.dictionaries, builder.batches)]
 }
 
 interface FileBlock {

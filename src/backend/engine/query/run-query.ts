@@ -2,7 +2,7 @@ import { tableFromIPC, type Uint64 } from 'apache-arrow'
 import { Type } from 'apache-arrow/fb/type'
 import type { TableQuery } from '../../schemas/query.ts'
 import type { ArrowField, ArrowSchema } from 'catalog-gateway/arrow'
-import { readFrames } from '../arrow/arrow-frames.ts'
+import { readFileFrames } from '../arrow/arrow-frames.ts'
 import type { NativeScan, NativeTable, NativeTextQueries } from '../native/native-module.ts'
 import { parenthesizeExpression } from '../sql/expressions.ts'
 import { maxUint32, toNativeQuery, selectColumns, type Selection } from './native-query.ts'
@@ -166,7 +166,9 @@ async function* readWindows(readWindow: ReadWindow): Batches {
 
 function countRows(batch: Buffer): number {
   let rows = 0
-  for (const { kind, header } of readFrames(batch)) if (kind === 'batch') rows += Number(header.length())
+  readFileFrames(batch, ({ kind, header }) => {
+    if (kind === 'batch') rows += Number(header.length())
+  })
   return rows
 }
 

@@ -3,7 +3,7 @@ import type { Buffer as BufferRegion } from 'apache-arrow/fb/buffer'
 import type { FieldNode } from 'apache-arrow/fb/field-node'
 import { expect, it } from 'vitest'
 import { streamToFile } from '../../engine/arrow/arrow-file.ts'
-import { readFrames } from '../../engine/arrow/arrow-frames.ts'
+import { readFrames, type Frame } from '../../engine/arrow/arrow-frames.ts'
 import { remoteUpload } from './remote-upload.ts'
 import { orders, streamOf } from './sample-tables.ts'
 
@@ -44,7 +44,11 @@ it('a compressed buffer that claims a terabyte is refused', async () => {
 })
 
 function batchOf(stream: Uint8Array) {
-  const batch = Array.from(readFrames(stream)).find((frame) => frame.kind === 'batch')
+  const batches: (Frame & { kind: 'batch' })[] = []
+  readFrames(stream, (frame) => {
+    if (frame.kind === 'batch') batches.push(frame)
+  })
+  const [batch] = batches
   if (batch === undefined) throw new Error('no batch')
   expect(Number(batch.header.length())).toBeGreaterThan(0)
   return batch
