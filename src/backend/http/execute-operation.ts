@@ -20,7 +20,7 @@ import type { CatalogContext } from '../catalog/context.ts'
 import type { CatalogCall, OperationRequest, RequestMembers } from '../catalog/operations.ts'
 import type { ClientDialect } from './client-dialect.ts'
 import type { BackendSettings } from '../settings/backend-settings.ts'
-import { type MemoryBudget, openBody, readBody } from './request-body.ts'
+import { type MemoryBudget, readBody } from './request-body.ts'
 
 /** How much of a request is read into memory, and the memory for the Arrow data of all of them. */
 export interface BodyLimits extends Pick<BackendSettings['limits'], 'maxJsonBytes' | 'maxUploadBytes'> {
@@ -40,13 +40,12 @@ export async function executeOperation(
 ): Promise<unknown> {
   const { operation, id, indexName = '', delimiter } = route
   const { headers } = request
-  const body = openBody(request)
   const isSchemaUpload = operation.alsoArrowSchema && isArrowStreamType(headers['content-type'] ?? '')
   const isUpload = operation.body === 'arrow' || isSchemaUpload
   if (operation.body === 'arrow') assertArrowContentType(headers['content-type'])
   const members = isUpload
     ? {}
-    : parseMembers(route, await readBody(body, { setting: 'maxJsonBytes', maxBytes: maxJsonBytes }))
+    : parseMembers(route, await readBody(request, { setting: 'maxJsonBytes', maxBytes: maxJsonBytes }))
   const sent = dialect.readMembers(operation.name, mergeMembers(route, members, headers), headers)
   const parsed = isSchemaUpload ? sent : parseRequest(operation.name, sent)
   const run = async (upload: Uint8Array | undefined): Promise<unknown> => {
@@ -55,7 +54,7 @@ export async function executeOperation(
   }
   const result = isUpload
     ? await memory.run(async (reserve) =>
-        run(await readBody(body, { setting: 'maxUploadBytes', maxBytes: maxUploadBytes }, reserve)),
+        run(await readBody(request, { setting: 'maxUploadBytes', maxBytes: maxUploadBytes }, reserve)),
       )
     : await run(undefined)
   return dialect.writeResponse(operation.name, result)

@@ -2,16 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import { CatalogError, invalidInput } from 'catalog-gateway/catalog-api'
 import { formatBytes, TimeoutExceeded, withTimeout } from 'catalog-gateway/lib'
 
-/** The body of a request. */
-export interface Body {
-  /** Readable once, with backpressure. Throws InvalidInput (400) if the body is truncated. */
-  readonly chunks: AsyncIterable<Uint8Array>
-  /** Bytes, if announced. */
-  readonly length: number | undefined
-}
-
 /** The maximum size of a body, and its setting below `limits`. */
-export interface BodyLimit {
+interface BodyLimit {
   readonly setting: 'maxJsonBytes' | 'maxUploadBytes'
   readonly maxBytes: number
 }
@@ -21,39 +13,27 @@ const chunkTimeoutMs = 120_000
 const blockBytes = 1024 * 1024
 
 /**
- * The connection survives a reader that stops early. Throws InvalidInput with status 415 for a compressed body; reading
- * throws it with status 408 if no chunk arrives in time, as a peer that vanished would hold its memory forever.
- */
-export function openBody(request: IncomingMessage, timeoutMs = chunkTimeoutMs): Body {
-  const {
-    'content-length': announced,
-    'transfer-encoding': transfer,
-    'content-encoding': encoding,
-  } = request.headers
-  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
-    throw invalidInput('content-encoding is not supported; send the body uncompressed', { status: 415 })
-  }
-  const hasBody = announced !== undefined || transfer !== undefined
-  const length = announced === undefined ? undefined : Number(announced)
-  return { chunks: readChunks(request, timeoutMs), length: hasBody ? length : 0 }
-}
-
-/**
- * Calls `reserve` before allocating memory for what arrives, not for what is announced. Throws InvalidInput (413) above
- * the limit, unread if its length is announced.
+ * Calls `reserve` before allocating memory for what arrives, not for what is announced. Throws InvalidInput: with status 415
+ * for a compressed body, 413 above the limit, unread if its length is announced, 408 if no chunk arrives in time, as a
+ * peer that vanished would hold its memory forever, and 400 if the body is truncated. The connection survives the errors.
  */
 export async function readBody(
-  { chunks, length: announced = Number.POSITIVE_INFINITY }: Body,
-  { setting, maxBytes }: BodyLimit,
+  request: IncomingMessage,
+  limit: BodyLimit,
   reserve: (bytes: number) => void = () => {},
+  timeoutMs = chunkTimeoutMs,
 ): Promise<Buffer> {
-  if (announced !== Number.POSITIVE_INFINITY && announced > maxBytes)
-    throw bodyTooLargeError({ setting, maxBytes })
+  const { 'content-length': contentLength, 'content-encoding': encoding = 'identity' } = request.headers
+  if (encoding.toLowerCase() !== 'identity') {
+    throw invalidInput('content-encoding is not supported; send the body uncompressed', { status: 415 })
+  }
+  const announced = contentLength === undefined ? Number.POSITIVE_INFINITY : Number(contentLength)
+  if (announced !== Number.POSITIVE_INFINITY && announced > limit.maxBytes) throw bodyTooLargeError(limit)
   const blocks: Buffer[] = []
   let length = 0
   let free = Buffer.alloc(0)
-  for await (const chunk of chunks) {
-    if (length + chunk.length > maxBytes) throw bodyTooLargeError({ setting, maxBytes })
+  for await (const chunk of readChunks(request, timeoutMs)) {
+    if (length + chunk.length > limit.maxBytes) throw bodyTooLargeError(limit)
     for (let rest = chunk; rest.length > 0;) {
       if (free.length === 0) {
         const size = Math.min(blockBytes, Math.max(announced - length, 1))
