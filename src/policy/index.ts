@@ -20,12 +20,7 @@ export {
   formatPolicySubject,
   formatSight,
 } from './analysis/format-policy.ts'
-export {
-  type Entitlements,
-  listTableRules,
-  whatCan,
-  whoCan,
-} from './analysis/grants.ts'
+export { type Entitlements, listTableRules, whatCan, whoCan } from './analysis/grants.ts'
 export { createRefusedFinding, type Finding } from './analysis/lint/finding.ts'
 export { type KnownCredentials, listNames, suggestGroup } from './analysis/lint/lint-names.ts'
 export { lintWithShadowPolicies } from './analysis/lint/lint-policies.ts'
@@ -50,11 +45,7 @@ export {
 } from './conditions/permission-facts.ts'
 export type { ReportConditionFailure } from './engine/compiled-rule.ts'
 export { type Allowed, type Decision, qualifiedRuleName, type RuleReference } from './engine/decision.ts'
-export {
-  isNamespaceMember,
-  objectKindOfPermission,
-  objectPosition,
-} from './engine/object-position.ts'
+export { isNamespaceMember, objectKindOfPermission, objectPosition } from './engine/object-position.ts'
 export { anonymousSubject, type KnownCaller } from './engine/subject.ts'
 export { mergeByPolicy } from './language/for-each.ts'
 export type { PolicyDocument } from './language/policy-document.ts'

@@ -1,5 +1,4 @@
 import type { Principal } from '../../identity/index.ts'
-import { groupBy } from '../../lib/index.ts'
 import type { RuleReference } from '../engine/decision.ts'
 import type { ColumnType, VisibleColumns } from './column-types.ts'
 import { printRows, quoteText, type PrintVariable } from './print-filter.ts'
@@ -100,20 +99,10 @@ export function isSameRestriction(
   )
 }
 
-/** A struct in one list and a part of it in the other leave the part. Types that contradict each other leave none. */
+/** The columns of both lists; a type that contradicts the other becomes `other`. A struct and its part are different columns. */
 function intersectColumns(one: VisibleColumns, other: VisibleColumns): VisibleColumns {
-  const both = new Map<string, ColumnType>()
-  const parts = [...other].flatMap(([path, type]) =>
-    listStructs(path).map((struct) => ({ struct, path, type })),
-  )
-  const partsOf = groupBy(parts, ({ struct }) => struct)
-  for (const [path, type] of one) {
-    const same = other.get(path)
-    if (same !== undefined) both.set(path, same === type ? type : 'other')
-    else if (listStructs(path).some((struct) => other.has(struct))) both.set(path, type)
-    else for (const part of partsOf.get(path) ?? []) both.set(part.path, part.type)
-  }
-  return both
+  const both = [...one].filter(([path]) => other.has(path))
+  return new Map(both.map(([path, type]) => [path, other.get(path) === type ? type : 'other']))
 }
 
 /** Lists the paths of the structs that a column is in, the outermost first. */

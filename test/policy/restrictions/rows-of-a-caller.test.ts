@@ -75,11 +75,7 @@ it('several restrictions leave the columns that all have, and the rows of all', 
   const one = { columns: { id: 'number', person: 'other', 'a.b': 'text', x: 'text' }, rows: 'id > 1' }
   const other = { columns: { 'person.city': 'text', a: 'other', id: 'number', y: 'text' }, rows: 'id < 9' }
   expect(remaining(analyst, one, other)).toEqual({
-    columns: [
-      ['id', 'number'],
-      ['person.city', 'text'],
-      ['a.b', 'text'],
-    ],
+    columns: [['id', 'number']],
     rows: '(`id` > 1) AND (`id` < 9)',
   })
   const ofTenant = { ...other, rows: 'tenant = $principal.claims.tenant' }
@@ -108,4 +104,15 @@ it('other callers, exceptions and other tables have no restriction', () => {
     expect(
       set.findRestriction(createAuthorizationRequest(analyst, 'QueryTable', 'table', id)),
     ).toBeUndefined()
+})
+
+it('restrictions are combined once, whoever they apply to', () => {
+  const restrict = ['a', 'b'].map((id) => ({ ...restriction, id, columns: { [id]: 'text' } }))
+  const set = compilePolicySet([{ name: 'crm', namespace: ['crm'], restrict, rules: [] }])
+  const [al, bo] = ['al', 'bo'].map((name) => {
+    const caller = createCaller(name, 'analysts')
+    return set.findRestriction(createAuthorizationRequest(caller, 'QueryTable', 'table', ['crm', 'c']))
+  })
+  expect(al?.columns).toEqual(new Map())
+  expect(bo?.columns).toBe(al?.columns)
 })
