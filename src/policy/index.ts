@@ -24,7 +24,7 @@ export { type Entitlements, listTableRules, whatCan, whoCan } from './analysis/g
 export { createRefusedFinding, type Finding } from './analysis/lint/finding.ts'
 export { type KnownCredentials, listNames, suggestGroup } from './analysis/lint/lint-names.ts'
 export { lintWithShadowPolicies } from './analysis/lint/lint-policies.ts'
-export { countCalls, type RecordedCall, type ReplayedCalls, ReplayTally } from './analysis/replay.ts'
+export { countCalls, type RecordedCall, type ReplayedCalls, replayCalls } from './analysis/replay.ts'
 export { formatRule } from './analysis/steps.ts'
 export {
   type AuthorizationRequest,

@@ -161,7 +161,7 @@ export const removedOptions: Readonly<Record<string, string>> = {
   '* --apply': 'write what kubectl would apply into the folder of the candidates',
   '* --by': 'changes of keys are recorded with the user of the operating system',
   '* --context': 'save the resources with kubectl; see --kubernetes',
-  '* --current': 'record groups by audit.redaction.maxRecordedGroups, or use --keys',
+  '* --current': 'record groups by audit.redaction.maxRecordedGroups',
   'audit query --policies':
     'records have the file and the line of the rule; `policy explain` says what the policies decide now',
   'audit verify --expect-head':
@@ -180,6 +180,7 @@ export const removedOptions: Readonly<Record<string, string>> = {
   'dev --max-upload': 'run `serve` and `backend`; limits.maxUploadBytes is a setting of the catalog',
   'policy diff --policies': 'put all policies of each side into its folder',
   'policy who-can --tag': 'name a table: who-can says who sees its tagged columns',
+  'policy replay --keys': 'record groups by audit.redaction.maxRecordedGroups',
   'policy what-can --claim': 'claims have no effect on what-can; policy explain takes them',
 }
 

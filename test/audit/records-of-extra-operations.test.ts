@@ -54,7 +54,7 @@ function isAllowedInReplay(...operations: readonly string[]): boolean | undefine
   const { documents } = parsePolicies(text, 'p.yaml', createPolicyVocabulary({ extraOperations: declared }))
   const stored = { kind: 'intent', time: '2026-06-15T12:00:00Z', ...extraIntent('r', 'CompactTable') }
   const call = readRecordedCall(stored as unknown as AuditRecord)
-  return call && replayCall(call, { candidate: compilePolicies(documents) }).after?.allowed
+  return call && replayCall(call, compilePolicies(documents)).after?.allowed
 }
 
 it('a replay decides by the name alone', () => {

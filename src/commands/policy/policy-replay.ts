@@ -3,8 +3,7 @@ import type { Command } from 'commander'
 import { formatIdentifierText } from '../../catalog-api/index.ts'
 import type { Io } from '../common/io.ts'
 import { readAuditLog, readRecordedCall } from '../../audit/index.ts'
-import { listKeys } from '../../identity/index.ts'
-import { countCalls, formatAnswer, type ReplayedCalls, ReplayTally } from '../../policy/index.ts'
+import { countCalls, formatAnswer, type ReplayedCalls, replayCalls } from '../../policy/index.ts'
 import { collect, parseTimeOrAge } from '../common/arguments.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
 import { LogProblems } from '../common/log-problems.ts'
@@ -15,7 +14,6 @@ interface Options {
   readonly audit: string
   readonly candidate: readonly string[]
   readonly config?: string
-  readonly keys?: string
   readonly since?: Date
   readonly failOnChange?: true
 }
@@ -29,7 +27,6 @@ export function addReplay(policy: Command, io: Io): void {
     .requiredOption('--audit <dir>', 'the folder of the audit log')
     .requiredOption('--candidate <dir>', 'a folder of candidate policies; repeatable', collect)
     .option(...configOption)
-    .option('--keys <file>', 'the API key store, or a folder of key stores, used to look up groups')
     .option(
       '--since <time>',
       'only requests since this time, such as 2026-01-31T00:00:00Z or 1h (one hour ago)',
@@ -47,21 +44,14 @@ export function addReplay(policy: Command, io: Io): void {
 }
 
 async function replay(options: Options, io: Io): Promise<Report> {
-  const { audit, candidate, config, keys, since, failOnChange } = options
+  const { audit, candidate, config, since, failOnChange } = options
   const { set } = await loadSources(candidate, config, io)
-  const stored = keys === undefined ? [] : await runStep('the keys cannot be listed', () => listKeys(keys))
-  const tally = new ReplayTally({
-    candidate: set,
-    keys: new Map(stored.map(({ id, groups }) => [id, groups])),
-  })
   const problems = new LogProblems(io)
-  await runStep('the audit log cannot be read', async () => {
-    for await (const record of readAuditLog(audit, since, problems.report)) {
-      if (since === undefined || Date.parse(record.time) >= since.getTime())
-        tally.add(readRecordedCall(record))
-    }
-  })
-  const result = tally.getResult()
+  async function* readCalls() {
+    for await (const record of readAuditLog(audit, since, problems.report))
+      if (since === undefined || Date.parse(record.time) >= since.getTime()) yield readRecordedCall(record)
+  }
+  const result = await runStep('the audit log cannot be read', () => replayCalls(readCalls(), set))
   const { calls, changed } = result
   if (calls === 0)
     throw new CommandFailure(`${audit} contains no requests; is it the folder of an audit log?`)
@@ -70,7 +60,7 @@ async function replay(options: Options, io: Io): Promise<Report> {
   return { content: result, lines: formatReplay(result), failure }
 }
 
-type Result = ReturnType<ReplayTally['getResult']>
+type Result = Awaited<ReturnType<typeof replayCalls>>
 
 function formatReplay({ calls, unchanged, changed, undecided }: Result): readonly string[] {
   const byReason = groupBy(undecided, ({ missing = [] }) => missing.join(' and '))

@@ -20,11 +20,10 @@ import {
   requirementFacts,
 } from '../conditions/permission-facts.ts'
 import type { Step } from '../engine/evaluate.ts'
-import { objectKindOfPermission, objectPosition } from '../engine/object-position.ts'
+import { objectKindOfPermission, objectPosition, type ObjectPosition } from '../engine/object-position.ts'
 import type { KnownCaller } from '../engine/subject.ts'
 import type { PolicySet, Question } from '../policy-set.ts'
 import type { Answer } from './diff-policies.ts'
-import { listPositionClasses } from './name-classes.ts'
 import { listOpenNames, listSteps, reportRule } from './steps.ts'
 
 /** A call in an audit log, as far as the log says. */
@@ -61,12 +60,6 @@ export interface ReplayedCall extends Pick<RecordedCall, 'operation' | 'principa
   readonly missing?: readonly string[]
 }
 
-interface ReplayOptions {
-  readonly candidate: PolicySet
-  /** Groups of API keys by id. */
-  readonly keys?: ReadonlyMap<string, readonly string[]> | undefined
-}
-
 /** Calls with equal results. */
 export interface ReplayedCalls extends ReplayedCall {
   readonly count: number
@@ -74,35 +67,21 @@ export interface ReplayedCalls extends ReplayedCall {
 }
 
 /** Replays calls. Those with equal results are counted together, so that a long log needs little memory. */
-export class ReplayTally {
-  readonly #options: ReplayOptions
-  readonly #tallies = new Map<string, ReplayedCalls>()
-
-  constructor(options: ReplayOptions) {
-    this.#options = options
-  }
-
-  add(call: RecordedCall | undefined): void {
-    if (call === undefined) return
-    const replayed = replayCall(call, this.#options)
+export async function replayCalls(recorded: AsyncIterable<RecordedCall | undefined>, candidate: PolicySet) {
+  const tallies = new Map<string, ReplayedCalls>()
+  for await (const call of recorded) {
+    if (call === undefined) continue
+    const replayed = replayCall(call, candidate)
     const key = JSON.stringify(replayed)
     const { time, id, request } = call
-    const { example = { time, id, request }, count = 0 } = this.#tallies.get(key) ?? {}
-    this.#tallies.set(key, { count: count + 1, ...replayed, example })
+    const { example = { time, id, request }, count = 0 } = tallies.get(key) ?? {}
+    tallies.set(key, { count: count + 1, ...replayed, example })
   }
-
-  getResult() {
-    const all = [...this.#tallies.values()]
-    const undecided = all.filter(({ after }) => after === undefined)
-    const changed = all.filter(({ before, after }) => after && after.allowed !== before.allowed)
-    const calls = countCalls(all)
-    return {
-      calls,
-      unchanged: calls - countCalls(changed) - countCalls(undecided),
-      changed,
-      undecided,
-    }
-  }
+  const all = [...tallies.values()]
+  const undecided = all.filter(({ after }) => after === undefined)
+  const changed = all.filter(({ before, after }) => after && after.allowed !== before.allowed)
+  const calls = countCalls(all)
+  return { calls, unchanged: calls - countCalls(changed) - countCalls(undecided), changed, undecided }
 }
 
 export function countCalls(calls: readonly ReplayedCalls[]): number {
@@ -110,12 +89,10 @@ export function countCalls(calls: readonly ReplayedCalls[]): number {
 }
 
 /** Decides a recorded call with the candidate policies. What is not recorded is open, and never guessed. */
-export function replayCall(call: RecordedCall, options: ReplayOptions): ReplayedCall {
-  const { operation, principal, before } = call
-  const { candidate } = options
-  const caller = completeCaller(call, options)
+export function replayCall(call: RecordedCall, candidate: PolicySet): ReplayedCall {
+  const { operation, principal, before, caller } = call
   const common = { operation, principal, before }
-  const recorded = createRecordedInput(call, caller)
+  const recorded = createRecordedInput(call)
   const decisions = listRequiredPermissions(call).map((required) =>
     decidePermission(candidate, { ...required, caller, input: { ...recorded, ...required.input } }),
   )
@@ -127,14 +104,6 @@ export function replayCall(call: RecordedCall, options: ReplayOptions): Replayed
     missing.add('which other permissions it required')
   if (missing.size > 0) return { ...common, missing: [...missing] }
   return { ...common, after: decisions[0]?.after ?? { allowed: true } }
-}
-
-/** Adds groups that are not recorded. Complete groups of the record exclude those of another time. */
-function completeCaller({ caller }: RecordedCall, { keys }: ReplayOptions): KnownCaller {
-  const { groups, excludedGroups, key = '' } = caller
-  if (excludedGroups === 'all') return caller
-  const ofKey = groups.size === 0 ? keys?.get(key) : undefined
-  return ofKey === undefined ? caller : { ...caller, groups: new Set(ofKey), excludedGroups: 'all' }
 }
 
 /** A permission that a recorded call required. Facts that the log does not contain are pending. */
@@ -227,26 +196,23 @@ function decidePermission(
   if (result === 'denied' && by === undefined && otherwise !== undefined)
     return otherwise === 'entries' ? { after: { allowed: true } } : { missing: [otherwise] }
   if (result === 'denied' && isUncertain) return { missing: [`whether it also required ${permission}`] }
-  if (result === 'allowed' && includesDescendants && !isAllowedBeneath(candidate, question))
+  if (result === 'allowed' && includesDescendants && hasPolicyBeneath(candidate, question.position))
     return { missing: ['what the policies beneath say'] }
   return { after: { allowed: result === 'allowed', ...(by && { rule: reportRule(by) }) } }
 }
 
-/** Whether all that there may be beneath a namespace is allowed. */
-function isAllowedBeneath(candidate: PolicySet, question: Question): boolean {
-  const { namespace } = question.position
-  const input = { ...question.input, id: undefined }
-  return [namespace, ...candidate.documents.map((document) => document.namespace)]
-    .filter((beneath) => isWithin(beneath, namespace))
-    .flatMap((beneath) => listPositionClasses([candidate], beneath))
-    .every((position) => candidate.evaluate({ ...question, input, position }).kind === 'allowed')
+/** Whether the policies say of something in the namespace or beneath what they do not say of the namespace. */
+function hasPolicyBeneath({ documents }: PolicySet, { namespace }: ObjectPosition): boolean {
+  return documents.some(
+    (one) =>
+      isWithin(one.namespace, namespace) &&
+      (one.namespace.length > namespace.length || one.rules.some(({ tables }) => tables !== undefined)),
+  )
 }
 
 /** What the log contains of the input of conditions, besides that of a permission. The request has the time of its record. */
-function createRecordedInput(
-  { clientAddress, time }: RecordedCall,
-  { isAnonymous, user, key, groups, excludedGroups }: KnownCaller,
-): ConditionInput {
+function createRecordedInput({ clientAddress, time, caller }: RecordedCall): ConditionInput {
+  const { isAnonymous, user, key, groups, excludedGroups } = caller
   // Token claims are not recorded; an API key has none.
   const isKnown = key !== '' && excludedGroups === 'all' && user !== undefined
   const ofKey = isKnown ? ({ name: user, method: 'api-key', credentialId: '', groups } as const) : undefined
