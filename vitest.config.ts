@@ -55,7 +55,7 @@ export default defineConfig({
               test: {
                 name: 'kubernetes',
                 include: kubernetesObstacle === undefined ? needsKubernetes : [],
-                // Pods start and end slowly: each takes its time to drain.
+                // Controllers create pods slowly.
                 testTimeout: 400_000,
                 globalSetup:
                   kubernetesObstacle === undefined ? './test/kubernetes/support/global-setup.ts' : [],

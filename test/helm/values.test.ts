@@ -370,6 +370,14 @@ describe.skipIf(helms.length === 0)('the values', () => {
     expect(find(manifests, 'ConfigMap release-runbook')?.data).toEqual({ service: name })
   })
 
+  it.each(['one-upstream', 'bundled-catalog'])('%s are checked before pods change, and once', (values) => {
+    const jobs = manifestsOf(values).filter(({ kind }) => kind === 'Job')
+    expect(jobs.length).toBeGreaterThan(0)
+    const annotations = { 'helm.sh/hook': 'pre-install,pre-upgrade', 'helm.sh/hook-weight': '1' }
+    for (const job of jobs)
+      expect(job).toMatchObject({ metadata: { annotations }, spec: { backoffLimit: 0 } })
+  })
+
   it('policy-resources become the roles of the gateway, in the delegated Kubernetes namespaces alone', () => {
     const manifests = manifestsOf('policy-resources')
     const roles = manifests.filter(({ kind }) => kind === 'Role')

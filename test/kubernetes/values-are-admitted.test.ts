@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
-import type { Event, Pod } from 'kubernetes-types/core/v1.js'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 import { chartFolder, valuesFile, valuesNames } from '../helm/chart.ts'
 import { projectFolder } from '../e2e/built-program.ts'
@@ -9,8 +8,8 @@ import { helm, helms, kubectl } from '../helm/helm-programs.ts'
 import { configMapsOfOthers, secretsOf } from '../helm/mounted-pod.ts'
 import type { KubernetesObject } from './support/api-client.ts'
 import { startApiServer, type ApiServer } from './support/start-api-server.ts'
-import { startControllers, type Controllers } from './support/start-controllers.ts'
-import { createSecret, until } from './support/release.ts'
+import type { Daemon } from './support/daemon.ts'
+import { startControllers } from './support/start-controllers.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 /** Kubernetes namespaces that values in `ci/` name. */
@@ -23,12 +22,11 @@ const foreignKinds = [
 ] as const
 
 let apiServer: ApiServer
-let controllers: Controllers
+let controllers: Daemon
 
 beforeAll(async () => {
   apiServer = await startApiServer({ serviceAddresses: '10.96.0.0/16,fd00:10:96::/112' })
-  // Without a scheduler: controllers create pods, which admission checks, and nothing runs them.
-  controllers = startControllers(apiServer, { hasScheduler: false })
+  controllers = startControllers(apiServer)
   for (const foreign of foreignKinds) await apiServer.client.apply(createDefinition(foreign))
   for (const name of foreignNamespaces) {
     await apiServer.client.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
@@ -64,7 +62,7 @@ async function createNamedObjects(namespace: string): Promise<void> {
   const apiVersion = 'v1'
   const secrets = Object.entries(await secretsOf(await temporaryFolder()))
     .filter(([name]) => !name.startsWith('release-catalog-gateway'))
-    .map(([name, content]) => createSecret(name, content))
+    .map(([name, stringData]) => ({ apiVersion, kind: 'Secret', metadata: { name }, stringData }))
   const configMaps = Object.entries(configMapsOfOthers).map(([name, data]) => ({
     apiVersion,
     kind: 'ConfigMap',
@@ -132,11 +130,15 @@ async function waitForPods(namespace: string, workloads: readonly Workload[]): P
   const { client } = apiServer
   const expected = workloads.reduce((sum, object) => sum + countPods(object), 0)
   const path = `/api/v1/namespaces/${namespace}`
-  const readEvents = async () => (await client.get<{ items: readonly Event[] }>(`${path}/events`)).items
+  const list = async (kind: string) =>
+    (await client.get<{ items: readonly { reason?: string; message?: string }[] }>(`${path}/${kind}`)).items
   const readRefusal = async () =>
-    (await readEvents()).find(({ reason }) => reason === 'FailedCreate')?.message
-  const readPods = async () => (await client.get<{ items: readonly Pod[] }>(`${path}/pods`)).items
-  await until(async () => (await readPods()).length >= expected || (await readRefusal()) !== undefined)
+    (await list('events')).find(({ reason }) => reason === 'FailedCreate')?.message
+  const arePods = async () => {
+    if ((await list('pods')).length >= expected || (await readRefusal()) !== undefined) return
+    throw new Error(`there are not ${expected} pods yet`)
+  }
+  await vi.waitFor(arePods, { timeout: 180_000, interval: 200 })
   return await readRefusal()
 }
 

@@ -28,15 +28,13 @@ export interface ApiClient {
   get<Value = KubernetesObject>(path: string): Promise<Value>
   text(path: string): Promise<string>
   post<Value = KubernetesObject>(path: string, body: object): Promise<Value>
-  /** By default a merge patch. */
-  patch<Value = KubernetesObject>(path: string, body: object, type?: PatchType): Promise<Value>
+  /** Applies a merge patch. */
+  patch<Value = KubernetesObject>(path: string, body: object): Promise<Value>
   delete(path: string, body?: object): Promise<void>
   /** Creates an object, or takes over its fields; namespaced objects without a namespace go to `namespace`. */
   apply(object: KubernetesObject, namespace?: string): Promise<KubernetesObject>
   close(): Promise<void>
 }
-
-type PatchType = 'application/merge-patch+json' | 'application/strategic-merge-patch+json'
 
 interface Credentials {
   readonly url: string
@@ -79,7 +77,7 @@ export function createApiClient({ url, caFile, token }: Credentials): ApiClient 
     get: (path) => parse(send('GET', path)),
     text: (path) => send('GET', path),
     post: (path, body) => parse(send('POST', path, body)),
-    patch: (path, body, type = 'application/merge-patch+json') => parse(send('PATCH', path, body, type)),
+    patch: (path, body) => parse(send('PATCH', path, body, 'application/merge-patch+json')),
     async delete(path, body) {
       await send('DELETE', path, body)
     },

@@ -5,10 +5,10 @@ import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 
-export type KubernetesProgram = 'kube-apiserver' | 'kube-controller-manager' | 'kube-scheduler'
+export type KubernetesProgram = 'kube-apiserver' | 'kube-controller-manager'
 
 const run = promisify(execFile)
-const names: readonly KubernetesProgram[] = ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler']
+const names: readonly KubernetesProgram[] = ['kube-apiserver', 'kube-controller-manager']
 const version = '1.36.3'
 const goVersion = '1.26'
 
@@ -27,10 +27,9 @@ export function arePrograms(): boolean {
   return names.every((name) => existsSync(programFile(name)))
 }
 
-/** Says what this machine lacks for a cluster; undefined if nothing. */
+/** Says what this machine lacks for an API server; undefined if nothing. */
 export function findObstacle(): string | undefined {
-  if (process.platform !== 'linux') return 'pods run in namespaces of Linux'
-  if (process.getuid?.() !== 0) return 'pods run as other users, and this is not root'
+  if (process.platform !== 'linux') return 'its programs end with the tests by a signal of Linux'
   if (!isOnPath('etcd')) return 'there is no etcd (Debian: etcd-server)'
   if (arePrograms()) return undefined
   const [major = 0, minor = 0] = findGoVersion()

@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto'
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
@@ -36,8 +36,6 @@ export interface ApiServer {
 interface ApiServerOptions {
   /** Addresses of Services, as a CIDR. */
   readonly serviceAddresses?: string
-  /** Further flags. */
-  readonly flags?: readonly string[]
 }
 
 const startupMs = 120_000
@@ -46,11 +44,8 @@ const adminToken = 'token-of-the-administrator'
 /** Starts an API server; needs what `findObstacle` looks for, and the built programs. */
 export async function startApiServer({
   serviceAddresses = '10.96.0.0/16',
-  flags = [],
 }: ApiServerOptions = {}): Promise<ApiServer> {
   const folder = await mkdtemp(join(tmpdir(), 'kubernetes-'))
-  // Pods run as other users and read files below it.
-  await chmod(folder, 0o711)
   const [port, etcdPort, peerPort] = [await freePort(), await freePort(), await freePort()]
   const url = `https://127.0.0.1:${port}`
   const files = await writeFiles(folder, url)
@@ -71,7 +66,6 @@ export async function startApiServer({
     `--service-cluster-ip-range=${serviceAddresses}`,
     // As in clusters: a node lets them run, and admission decides.
     '--allow-privileged=true',
-    ...flags,
   ]
   let server: Daemon | undefined
   let client: ApiClient | undefined

@@ -1,5 +1,0 @@
-/** Values of a release with two gateways. */
-export const replicas = {
-  replicaCount: 2,
-  pageTokens: { existingSecret: 'page-tokens' },
-} as const
