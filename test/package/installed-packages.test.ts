@@ -29,9 +29,8 @@ it(
     await run('npm', [...install, ...archives.map((name) => `./${name}`)], { cwd: folder })
 
     const npx = ['--no-install', 'catalog-gateway']
-    const described = (await run('npx', [...npx, 'version', '--json'], { cwd: folder })).stdout
-    const { version } = JSON.parse(described) as { readonly version: string }
-    expect(archives).toContain(`catalog-gateway-${version}.tgz`)
+    const { stdout: version } = await run('npx', [...npx, '--version'], { cwd: folder })
+    expect(archives).toContain(`catalog-gateway-${version.trim()}.tgz`)
 
     const dev = [...npx, 'dev', '--port', '0', '--admin-port', '0', '--api-key', 'key-of-the-developer']
     const program = startNode(dev, { folder, node: 'npx', ownGroup: true })
