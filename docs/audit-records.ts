@@ -179,6 +179,7 @@ export interface PassThroughEntry extends SentRequest {
   method: string
   // At the upstream, without the query, at most 1,024 characters.
   path: string
+  upgrade?: 'websocket'
   principal?: AuditedPrincipal
 }
 

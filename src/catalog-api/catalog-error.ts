@@ -66,6 +66,7 @@ export const refusals = {
   unknown_operation: { kind: 'Unsupported' },
   method_not_allowed: { kind: 'Unsupported', status: 405 },
   unexpected_body: { kind: 'InvalidInput' },
+  upgrade_not_allowed: { kind: 'InvalidInput' },
   invalid_id: { kind: 'InvalidInput' },
   wrong_database: { kind: 'InvalidInput' },
   not_in_database: { kind: 'InvalidInput' },

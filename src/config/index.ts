@@ -30,7 +30,7 @@ export {
 } from './identity-settings.ts'
 export type { ListenSettings, TlsSettings } from './listen-settings.ts'
 export { listServers } from './listener-problems.ts'
-export type { PassThroughRouteSettings } from './pass-through-settings.ts'
+export { type PassThroughRouteSettings, webSocketMethod } from './pass-through-settings.ts'
 export type { DelegatedNamespace, PolicyKubernetesSettings, PolicyNamespace } from './policy-settings.ts'
 export {
   areTracesDisabled,

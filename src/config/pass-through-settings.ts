@@ -5,6 +5,9 @@ import { httpUrl, isPlainUrl, nonEmptyText, portNumber } from '../settings/index
 
 const names = z.array(nonEmptyText).min(1)
 
+/** Stands for WebSocket connections among the methods of a route. */
+export const webSocketMethod = 'WEBSOCKET'
+
 const allowSchema = z.union(
   [
     z.literal('anyone'),
@@ -41,11 +44,12 @@ const routeSchema = z.strictObject({
       'authenticated.',
   ),
   methods: z
-    .array(z.enum(['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE']))
+    .array(z.enum(['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE', webSocketMethod]))
     .min(1)
     .default(['GET', 'HEAD'])
     .describe(
-      'Allowed methods. All but GET, HEAD and OPTIONS are audited, at most 20 per second of one caller.',
+      'Allowed methods; WEBSOCKET for WebSocket connections. All but GET, HEAD and OPTIONS are audited, at most 20 per ' +
+        'second of one caller.',
     ),
 })
 

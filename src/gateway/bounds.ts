@@ -62,7 +62,7 @@ export const upstreamBounds = {
 export const passThroughBounds = {
   /** Connections of clients. */
   maxConnections: 1_024,
-  /** Requests of a route at a time; one caller may have half of them. */
+  /** Requests and WebSocket connections of a route; one caller may have half of them. */
   maxRequests: 256,
   /** Audited requests of one caller, ten times as many of all without an identity; those of ten seconds may come at once. */
   changesPerSecond: 20,

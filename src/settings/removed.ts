@@ -102,7 +102,7 @@ export const removedSettings: Readonly<Record<string, string>> = {
   'audit.sinks[].topic': 'a collector writes to Kafka; see examples/collector',
   'passThrough[]':
     'routes have a port of their own: passThrough: { port, routes }, each with prefix, upstream, allow and methods',
-  'passThrough.routes[].webSocket': 'let an ingress lead WebSocket connections to the application',
+  'passThrough.routes[].webSocket': 'add WEBSOCKET to methods',
   'passThrough.routes[].caFile': 'add the authority to outbound.caFile',
   'upstream.allowedQueryParameters':
     'declare an operation with its query in upstream.extraOperations, or send the value as an allowed header',
@@ -124,7 +124,6 @@ export const removedValues: Readonly<Record<string, string>> = {
     'a collector receives otlp or reads the log, and posts JSON; see examples/collector',
   'audit.sinks[].type: kafka':
     'a collector receives otlp or reads the log, and writes to Kafka; see examples/collector',
-  'passThrough.routes[].methods[]: WEBSOCKET': 'let an ingress lead WebSocket connections to the application',
   'unsafe[]: audit-off': 'every change is recorded; audit.mode: besteffort is the fastest mode',
   'unsafe[]: quotes-in-names': 'rename what has quotes in its name',
 }

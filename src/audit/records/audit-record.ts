@@ -152,6 +152,7 @@ export interface PassThroughEntry extends SentRequest {
   readonly method: string
   /** At the upstream, without the query, at most 1,024 characters. */
   readonly path: string
+  readonly upgrade?: 'websocket' | undefined
   readonly principal?: AuditedPrincipal | undefined
 }
 

@@ -96,10 +96,10 @@ export function createRequestRecordFactory(redaction: Redaction) {
       return createRecord('refusal', body, operation === undefined ? [] : listTables(operation, id ?? []))
     },
     createPassThrough(entry: PassThroughEntry): UnchainedRecord {
-      const { request, prefix, method, principal } = entry
+      const { request, prefix, method, upgrade, principal } = entry
       const path = entry.path.slice(0, maxPathLength)
       const caller = { principal: principal && redactPrincipal(principal), ...redactCaller(entry) }
-      return createRecord('passThrough', { request, prefix, method, path, ...caller })
+      return createRecord('passThrough', { request, prefix, method, path, upgrade, ...caller })
     },
   }
 }

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Pool } from 'undici'
 import type { AuditLog } from '../../audit/index.ts'
 import { CatalogError, quoteForMessage, refusal } from '../../catalog-api/index.ts'
-import type { PassThroughRouteSettings } from '../../config/index.ts'
+import { type PassThroughRouteSettings, webSocketMethod } from '../../config/index.ts'
 import { AuthenticationError, type Principal } from '../../identity/index.ts'
 import { getAddressKey } from '../../lib/index.ts'
 import {
@@ -45,43 +45,49 @@ export async function openRoute(
   return {
     settings,
     paths: createPassThroughPaths(prefix, upstream, catalogs),
+    /** Of requests and WebSocket connections at a time. */
     capacity: new FairCapacity(maxRequests),
     /** Of audited requests, by caller: each adds a record to the log that all callers share. */
     changes: new TokenBuckets({ perSecond: changesPerSecond, burst: 10 * changesPerSecond }),
     /** Of those of all callers without an identity together, who have many addresses. */
     changesOfStrangers: new TokenBuckets({ perSecond: 10 * changesPerSecond, burst: 100 * changesPerSecond }),
     /** Scheme, host and port of the upstream. */
-    origin: upstream.origin,
+    origin: new URL(upstream.origin),
+    connect,
     // A stream of events may be silent for long.
     pool: new Pool(upstream.origin, { connect, headersTimeout: responseHeadersTimeoutMs, bodyTimeout: 0 }),
   }
 }
 
-/** Where an admitted request goes. */
-export interface Admission {
-  readonly route: PassThroughRoute
-  readonly upstreamPath: string
+/** A request from its head to the end of its response or WebSocket connection. Admission adds where it goes. */
+export interface ProxiedRequest {
+  readonly trace: Trace
+  readonly isUpgrade: boolean
+  /** Aborted at that end, or with the error that ends it. */
+  readonly end: AbortController
+  route?: PassThroughRoute
+  upstreamPath?: string
 }
 
 /**
  * Passes a request through the stages of the pipeline that know nothing of the catalog, with the rule of its route instead
- * of policies. Until `end` is aborted, it holds a part of the capacity of the route; `end` is aborted with the error if the
- * rule does not allow the caller any more. Rejects with CatalogError for each refusal.
+ * of policies. It holds a part of the capacity of the route until its end, and is ended if the rule does not allow the caller
+ * any more. Rejects with CatalogError for each refusal.
  */
 export async function admitRequest(
   received: Received,
-  trace: Trace,
-  end: AbortController,
+  proxied: ProxiedRequest,
   routes: readonly PassThroughRoute[],
   options: AdmitOptions,
-): Promise<Admission> {
+): Promise<void> {
   const { head } = received
+  const { trace, isUpgrade, end } = proxied
   // The router of Fastify decodes targets.
   const route = routes.find(({ settings }) => isBelowPrefix(head.target, settings.prefix))
   if (route === undefined) throw refusal('unknown_route', 'unknown route')
   const { settings, capacity } = route
   const rule = (trace.passThrough = { prefix: settings.prefix, isAllowed: undefined as boolean | undefined })
-  assertMethod(head, settings)
+  assertMethod(head, isUpgrade, settings)
   const upstreamPath = toUpstreamPath(head.target, route.paths)
   const principal = await identify(received, trace, settings, options)
   rule.isAllowed = principal === undefined || allows(settings, principal)
@@ -89,7 +95,7 @@ export async function admitRequest(
   trace.enter('limit', received)
   options.shedding.admitDocument()
   const holder = principal ? getPrincipalKey(principal) : `address ${getAddressKey(head.client)}`
-  const mayChange = !safeMethods.has(head.method)
+  const mayChange = isUpgrade || !safeMethods.has(head.method)
   if (mayChange) takeChange(route, upstreamPath, holder, principal === undefined)
   if (end.signal.aborted)
     throw new ClientDisconnected('the client closed the connection before it was admitted')
@@ -99,14 +105,16 @@ export async function admitRequest(
   trace.enter('audit', received)
   if (mayChange) {
     const { requestId: request, method, client, peer } = head
-    const entry = { request, prefix: settings.prefix, method, path: upstreamPath, principal, client, peer }
+    const upgrade = isUpgrade ? ('websocket' as const) : undefined
+    const entry = { request, prefix: settings.prefix, method, path: upstreamPath, upgrade }
     const { mode } = options.auditLog
-    const written = options.auditLog.recordPassThrough(entry, mode !== 'besteffort')
+    const caller = { principal, client, peer }
+    const written = options.auditLog.recordPassThrough({ ...entry, ...caller }, mode !== 'besteffort')
     await awaitAuditRecord(written, mode, 'the request was not forwarded')
   }
   if (principal !== undefined) void watchCaller(head, settings, holder, end, options)
   trace.enter('send', received)
-  return { route, upstreamPath }
+  Object.assign(proxied, { route, upstreamPath })
 }
 
 /** Undefined if the route is for anyone: a credential is not looked at. */
@@ -136,9 +144,15 @@ function notAllowedError({ prefix }: PassThroughRouteSettings): CatalogError {
 /** Methods that only read (RFC 9110, section 9.2.1). */
 const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 
-function assertMethod({ method, hasBody }: ReceivedHead, { methods }: PassThroughRouteSettings): void {
-  const allowed: readonly string[] = methods
-  if (!allowed.includes(method)) {
+function assertMethod(
+  { method, hasBody }: ReceivedHead,
+  isUpgrade: boolean,
+  { prefix, methods }: PassThroughRouteSettings,
+): void {
+  if (isUpgrade && !methods.includes(webSocketMethod))
+    throw refusal('upgrade_not_allowed', `the route ${prefix} allows no WebSocket connections`)
+  const allowed: readonly string[] = methods.filter((each) => each !== webSocketMethod)
+  if (!isUpgrade && !allowed.includes(method)) {
     const message = `method ${quoteForMessage(method)} is not allowed here; use ${allowed.join(', ')}`
     throw refusal('method_not_allowed', message, { headers: { allow: allowed.join(', ') } })
   }
@@ -168,7 +182,7 @@ function takeChange(
   if (isStranger) changesOfStrangers.take('', tokens, now)
 }
 
-/** Decides again about the caller of an upload or a stream while it lasts. */
+/** Decides again about the caller of an upload, a stream or a WebSocket connection while it lasts. */
 async function watchCaller(
   { credentials }: ReceivedHead,
   settings: PassThroughRouteSettings,
@@ -176,12 +190,14 @@ async function watchCaller(
   end: AbortController,
   { authenticator }: AuthenticateOptions,
 ): Promise<void> {
+  async function decideAgain(): Promise<void> {
+    const principal = await authenticator.authenticate(credentials)
+    if (getPrincipalKey(principal) !== holder || !allows(settings, principal)) throw notAllowedError(settings)
+  }
   for (;;) {
     try {
       await pause(maxDecisionAgeMs, undefined, { signal: end.signal, ref: false })
-      const principal = await authenticator.authenticate(credentials)
-      if (getPrincipalKey(principal) !== holder || !allows(settings, principal))
-        throw notAllowedError(settings)
+      await decideAgain()
     } catch (error) {
       // An issuer that does not respond ends nothing that it allowed before.
       const isUndecided = error instanceof CatalogError && error.kind === 'ServiceUnavailable'

@@ -1,19 +1,20 @@
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Server as TlsServer, type SecureContextOptions } from 'node:tls'
 import httpProxy from '@fastify/http-proxy'
-import fastify from 'fastify'
+import fastify, { type FastifyInstance } from 'fastify'
 import { refusal } from '../../catalog-api/index.ts'
 import { formatAuthority, listenOn } from '../../lib/index.ts'
-import type { GatewaySettings } from '../../config/index.ts'
+import { type GatewaySettings, webSocketMethod } from '../../config/index.ts'
 import type { Outbound } from '../../outbound/index.ts'
 import type { ListenerOptions } from '../../listener/index.ts'
 import { clientBounds, maxHeadBytes, passThroughBounds } from '../bounds.ts'
 import type { RequestObserver } from '../observability/request-observer.ts'
-import { openRoute, type AdmitOptions } from './admit-request.ts'
-import { createProxiedRequests } from './proxied-requests.ts'
+import { openRoute, type AdmitOptions, type PassThroughRoute } from './admit-request.ts'
+import { createProxiedRequests, isWebSocket, type ProxiedRequests } from './proxied-requests.ts'
+import { createTunnelOptions } from './web-socket-tunnel.ts'
 
 /** One caller can hold only a part of the capacity with bodies that never end. */
 const requestTimeout = 3_600_000
@@ -36,7 +37,8 @@ export async function openPassThrough(
   const sockets = new Set<Socket>()
   server.on(tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
     sockets.add(socket)
-    socket.once('close', () => sockets.delete(socket))
+    // Node removes its own listener before it emits `upgrade`.
+    socket.on('error', () => undefined).once('close', () => sockets.delete(socket))
   })
   let currentContext = tls?.context
   let isDraining = false
@@ -55,16 +57,7 @@ export async function openPassThrough(
     if (isDraining) void reply.header('connection', 'close')
     done()
   })
-  for (const { paths, origin, pool } of routes) {
-    app.addHook('onClose', () => pool.destroy())
-    // Its routes, and bodies of any type as streams.
-    await app.register(httpProxy, {
-      prefix: paths.prefix,
-      upstream: origin + paths.upstreamPath,
-      undici: pool,
-      handler: requests.forward,
-    })
-  }
+  for (const route of routes) await serveRoute(app, route, requests)
   await app.ready()
 
   return {
@@ -90,6 +83,7 @@ export async function openPassThrough(
         observer.requestsAborted()
         for (const socket of sockets) socket.destroy()
       }, timeouts.drainTimeoutMs)
+      // The plugin closes its WebSocket connections first.
       await new Promise((resolve) => server.close(resolve))
       clearTimeout(timer)
       await app.close()
@@ -106,6 +100,9 @@ function createNodeServer(keepAliveTimeout: number, tls: ListenerOptions['tls'])
     headersTimeout: clientBounds.headersTimeoutMs,
     keepAliveTimeout,
     requestTimeout,
+    // Of Node.js 24. Before, the plugin refuses other upgrades.
+    shouldUpgradeCallback: (request: IncomingMessage): boolean =>
+      isWebSocket(request) && server.listenerCount('upgrade') > 0,
   }
   const server =
     tls === undefined
@@ -121,4 +118,22 @@ function createNodeServer(keepAliveTimeout: number, tls: ListenerOptions['tls'])
   server.maxConnections = passThroughBounds.maxConnections
   // A client that has closed its side gets its response. Node has no option for it.
   return Object.assign(server, { httpAllowHalfOpen: true })
+}
+
+/** Forwards the requests of a route by @fastify/http-proxy: its paths, its bodies and its WebSocket connections. */
+async function serveRoute(
+  app: FastifyInstance,
+  route: PassThroughRoute,
+  requests: ProxiedRequests,
+): Promise<void> {
+  const { settings, paths, origin, connect, pool } = route
+  const tunnels = createTunnelOptions(origin, connect, (_, { raw }) => requests.headersFor(route, raw))
+  app.addHook('onClose', () => pool.destroy())
+  await app.register(httpProxy, {
+    prefix: paths.prefix,
+    upstream: origin.origin + paths.upstreamPath,
+    undici: pool,
+    handler: (request, reply) => requests.forward(route, request, reply),
+    ...(settings.methods.includes(webSocketMethod) && tunnels),
+  })
 }

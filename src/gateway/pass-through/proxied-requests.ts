@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import type { IncomingMessage } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { CatalogError, refusal, requestIdHeader } from '../../catalog-api/index.ts'
-import { RequestError } from '../../http1/index.ts'
+import { type IncomingRequest, RequestError } from '../../http1/index.ts'
 import { ownedBy, readPeerAddress } from '../../lib/index.ts'
 import { ByteCount, limitSending, readNodeHead, requestWithoutBody } from '../../node-http/index.ts'
 import { clientBounds } from '../bounds.ts'
@@ -12,18 +12,22 @@ import { toCatalogError } from '../error-response.ts'
 import type { RequestObserver } from '../observability/request-observer.ts'
 import { receive } from '../stages/receive.ts'
 import { Trace } from '../trace.ts'
-import { type Admission, type AdmitOptions, admitRequest, type PassThroughRoute } from './admit-request.ts'
+import {
+  type AdmitOptions,
+  admitRequest,
+  type PassThroughRoute,
+  type ProxiedRequest,
+} from './admit-request.ts'
 import { keepRequestHeaders, keepResponseHeaders } from './forwarded.ts'
 
-/** A request from its head to the end of its response. */
-interface ProxiedRequest {
-  readonly trace: Trace
-  /** Aborted at that end, or with the error that ends it. */
-  readonly end: AbortController
-  admission?: Admission
+/** Whether a request asks for a WebSocket connection (RFC 6455, section 4.1). Other upgrades are ignored (RFC 9110, 7.8). */
+export function isWebSocket({ method, headers }: IncomingMessage): boolean {
+  return method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket'
 }
 
 /** The requests of the pass-through port, observed and refused like those of the catalog. */
+export type ProxiedRequests = ReturnType<typeof createProxiedRequests>
+
 export function createProxiedRequests(
   observer: RequestObserver,
   routes: readonly PassThroughRoute[],
@@ -31,46 +35,40 @@ export function createProxiedRequests(
 ) {
   const started = new WeakMap<IncomingMessage, ProxiedRequest>()
 
-  /** Reports the request from here to the end of its response. */
-  function start(raw: IncomingMessage, reply: FastifyReply) {
-    const { socket } = raw
-    const { raw: response } = reply
-    const peer = readPeerAddress(socket)
-    const request = requestWithoutBody(readNodeHead(raw), socket, peer, (error) => {
-      socket.destroy()
-      observer.connectionRejected('internal_error', peer, error.stack)
-    })
-    const proxied: ProxiedRequest = { trace: new Trace(request), end: new AbortController() }
-    const { trace, end } = proxied
-    void reply.header(requestIdHeader, trace.requestId)
-    observer.requestStarted(trace, request)
-    limitSending(response, request, clientBounds.sendTimeoutMs, observer.connectionRejected, () =>
-      request.destroy(),
-    )
-    started.set(raw, proxied)
-    const bytes = new ByteCount(socket)
-    const onClose = (): void => {
-      end.abort(new ClientDisconnected('the client closed the connection'))
-      observer.requestEnded(trace, {
-        status: response.statusCode,
-        hasHead: response.headersSent,
-        isComplete: response.writableFinished,
-        bytesReceived: bytes.received,
-        bytesSent: bytes.sent,
-      })
-      bytes.end()
-    }
-    response.once('close', ownedBy(request, onClose))
-    return { request, proxied }
+  function findAdmitted(route: PassThroughRoute, raw: IncomingMessage): ProxiedRequest {
+    const proxied = started.get(raw)
+    if (proxied?.route !== route) throw new Error('the request was not admitted')
+    return proxied
+  }
+
+  /** The headers of an admitted request that its upstream gets. */
+  function headersFor(route: PassThroughRoute, raw: IncomingMessage): IncomingHttpHeaders {
+    const { trace } = findAdmitted(route, raw)
+    return { ...keepRequestHeaders(raw.headers), [requestIdHeader]: trace.requestId }
   }
 
   return {
+    headersFor,
+
     /** Rejects with CatalogError unless the request may be forwarded. */
     async admit({ raw }: FastifyRequest, reply: FastifyReply): Promise<void> {
-      const { request, proxied } = start(raw, reply)
-      const { trace, end } = proxied
+      const { socket } = raw
+      const peer = readPeerAddress(socket)
+      const request = requestWithoutBody(readNodeHead(raw), socket, peer, (error) => {
+        socket.destroy()
+        observer.connectionRejected('internal_error', peer, error.stack)
+      })
+      const trace = new Trace(request)
+      void reply.header(requestIdHeader, trace.requestId)
+      observer.requestStarted(trace, request)
+      limitSending(reply.raw, request, clientBounds.sendTimeoutMs, observer.connectionRejected, () =>
+        request.destroy(),
+      )
+      const proxied: ProxiedRequest = { trace, isUpgrade: isWebSocket(raw), end: new AbortController() }
+      started.set(raw, proxied)
+      observe(reply, request, proxied)
       const received = trace.enter('match', receive(request, options, trace.requestId))
-      proxied.admission = await admitRequest(received, trace, end, routes, options)
+      await admitRequest(received, proxied, routes, options)
       // The plugin reads it.
       raw.url = received.head.target
     },
@@ -86,8 +84,8 @@ export function createProxiedRequests(
       const requestId = trace?.requestId ?? randomUUID()
       if (trace !== undefined) observer.requestRefused(trace, error)
       else observer.connectionRejected('malformed_request', readPeerAddress(raw.socket), error.message)
-      // The rest of an upload is not read.
-      if (!raw.complete) void reply.header('connection', 'close')
+      // Neither the rest of an upload nor another protocol is read.
+      if (!raw.complete || raw.headers.upgrade !== undefined) void reply.header('connection', 'close')
       void reply
         .code(error.status)
         .headers({ 'content-type': 'application/json', [requestIdHeader]: requestId, ...error.headers })
@@ -96,18 +94,22 @@ export function createProxiedRequests(
     },
 
     /** Redirects are not followed, nothing is sent again, and a client that leaves aborts its request. */
-    async forward({ raw, body }: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-      const { trace, end, admission } = started.get(raw) ?? {}
-      if (admission === undefined) throw new Error('the request was not admitted')
-      const { route, upstreamPath } = admission
+    async forward(
+      route: PassThroughRoute,
+      { raw, body }: FastifyRequest,
+      reply: FastifyReply,
+    ): Promise<FastifyReply> {
+      const { isUpgrade, end, upstreamPath = '' } = findAdmitted(route, raw)
+      // One without `connection: upgrade`.
+      if (isUpgrade) throw refusal('upgrade_not_allowed', 'malformed WebSocket handshake')
       const { method = '', url = '' } = raw
       const response = await route.pool
         .request({
           method,
           path: upstreamPath + (/\?.*/.exec(url)?.[0] ?? ''),
-          headers: { ...keepRequestHeaders(raw.headers), [requestIdHeader]: trace?.requestId },
+          headers: headersFor(route, raw),
           body: body instanceof Readable ? body : null,
-          signal: end?.signal,
+          signal: end.signal,
         })
         .catch(failUpstream)
       const { href } = new URL(upstreamPath, route.origin)
@@ -119,6 +121,35 @@ export function createProxiedRequests(
       reply.raw.flushHeaders()
       return reply
     },
+  }
+
+  /** Reports the end of the response, or that of the connection if it serves WebSocket. */
+  function observe(
+    reply: FastifyReply,
+    request: IncomingRequest,
+    { trace, end, isUpgrade }: ProxiedRequest,
+  ): void {
+    const { socket } = request
+    const { raw: response } = reply
+    const bytes = new ByteCount(socket)
+    const onEnd = ownedBy(request, () => {
+      end.abort(new ClientDisconnected('the client closed the connection'))
+      const isTunnel = isUpgrade && reply.sent && !response.headersSent
+      observer.requestEnded(trace, {
+        status: isTunnel ? 101 : response.statusCode,
+        hasHead: isTunnel || response.headersSent,
+        isComplete: isTunnel || response.writableFinished,
+        bytesReceived: bytes.received,
+        bytesSent: bytes.sent,
+      })
+      bytes.end()
+    })
+    if (!isUpgrade) {
+      response.once('close', onEnd)
+      return
+    }
+    socket.once('close', onEnd)
+    end.signal.addEventListener('abort', () => socket.destroy())
   }
 }
 

@@ -2,7 +2,6 @@ import { Readable } from 'node:stream'
 import { expect, it } from 'vitest'
 import { expectError } from '../support/expect-error.ts'
 import { startGatewayWithRoute } from '../support/pass-through-gateway.ts'
-import { rawRequest, readRaw } from '../support/raw-request.ts'
 
 it('a request goes to the path of the upstream, with its query, and its response comes back', async () => {
   const { port, application, catalog } = await startGatewayWithRoute()
@@ -86,16 +85,6 @@ it('headers about the response are returned, others and those about the connecti
     etag: '"1"',
   })
   for (const name of ['pragma', 'x-internal', 'server']) expect(headers).not.toHaveProperty(name)
-})
-
-it('a request for another protocol is an ordinary one', async () => {
-  const { gateway, port, application } = await startGatewayWithRoute()
-  application.answering = (_, response) => response.writeHead(426).end('plain HTTP')
-  const upgrade = ['connection: upgrade, close', 'upgrade: websocket', 'sec-websocket-version: 13']
-  const lines = ['GET /ui HTTP/1.1', 'host: g', `x-api-key: ${gateway.key('dev')}`, ...upgrade]
-  expect(String(await readRaw(port.url, rawRequest(lines)))).toMatch(/^HTTP\/1\.1 426 [^]*plain HTTP/)
-  const sent = String(application.requests[0]?.rawHeaders)
-  for (const name of ['upgrade', 'sec-websocket-version']) expect(sent).not.toContain(name)
 })
 
 it('an upstream that cannot be reached is 502 in the shape of the interface', async () => {

@@ -1,9 +1,11 @@
 import { once } from 'node:events'
 import { copyFile, mkdtemp, rm } from 'node:fs/promises'
+import { request as requestTls } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { WebSocket, type CloseEvent } from 'undici'
 import {
   hasOpenssl,
   makeAuthority,
@@ -13,6 +15,7 @@ import {
 import { expectError } from '../support/expect-error.ts'
 import { connectToPort, startGatewayWithRoute } from '../support/pass-through-gateway.ts'
 import { startRecordingUpstream } from '../support/recording-upstream.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const alice = 'spiffe://corp.example/alice'
 const evil = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }
@@ -40,7 +43,7 @@ describe.skipIf(!hasOpenssl())('TLS of pass-through routes (skipped without open
     await copyFile(own.certFile, clientCaFile)
     const { certFile, keyFile } = server
     const { gateway, application } = await startGatewayWithRoute({
-      route: { allow: { users: [`mesh:${alice}`] }, methods: ['GET', 'POST'] },
+      route: { allow: { users: [`mesh:${alice}`] }, methods: ['GET', 'POST', 'WEBSOCKET'] },
       listen: { tls: { certFile, keyFile, clientAuth: 'optional', clientCaFile } },
       adjust: (settings) => ({
         ...settings,
@@ -59,6 +62,23 @@ describe.skipIf(!hasOpenssl())('TLS of pass-through routes (skipped without open
     const refused = { kind: 'PermissionDenied', says: 'evil.example' } as const
     expectError(await port.get('/ui', { as: null, headers: evil }), refused)
     expectError(await port.post('/ui', { as: null, headers: evil }), refused)
+    const { cert, key } = client
+    const request = requestTls(`${port.url}/ui`, {
+      ca: own.cert,
+      cert,
+      key,
+      agent: false,
+      headers: {
+        connection: 'Upgrade',
+        upgrade: 'websocket',
+        'sec-websocket-version': '13',
+        'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+        origin: evil.origin,
+      },
+    }).end()
+    const [response] = (await once(request, 'response')) as [{ statusCode: number; resume(): void }]
+    response.resume()
+    expect(response.statusCode).toBe(403)
     expect(application.requests).toEqual([])
   })
 
@@ -93,5 +113,20 @@ describe.skipIf(!hasOpenssl())('TLS of pass-through routes (skipped without open
       expect(await port.get('/ui')).toMatchObject({ status })
     }
     expect(application.requests).toHaveLength(1)
+  })
+
+  it('a client of WebSocket is not told of the certificate, however long its names are', async () => {
+    const names = Array.from({ length: 20 }, (_, index) => `DNS:console-${index}.internal.example`)
+    const application = await startRecordingUpstream(await own.issue('many', names.join(',')))
+    onTestFinished(() => application.close())
+    const { gateway, port } = await startGatewayWithRoute({
+      route: { upstream: `${application.url}/console`, methods: ['GET', 'WEBSOCKET'] },
+      adjust: (settings) => ({ ...settings, outbound: { caFile: own.certFile } }),
+    })
+    const headers = { 'x-api-key': gateway.key('dev') }
+    const socket = new WebSocket(`${port.url.replace('http:', 'ws:')}/ui`, { headers })
+    const [closed] = (await once(socket, 'close')) as [CloseEvent]
+    expect(closed).toMatchObject({ code: 1011, reason: '' })
+    await eventually(async () => expect(await port.get('/ui')).toMatchObject({ status: 502 }))
   })
 })
