@@ -43,7 +43,7 @@ export const upstreamBounds = {
   responseBodyTimeoutMs: 60_000,
   /** A request is aborted if the client reads nothing of a streamed response for this long. */
   sendTimeoutMs: 300_000,
-  /** Connections for Arrow bodies. */
+  /** Connections for Arrow: uploads, and results of queries. */
   maxBulkConnections: 1_024,
   /** Pending requests of each pool; one principal may have half of them. */
   maxPendingRequests: 4_096,

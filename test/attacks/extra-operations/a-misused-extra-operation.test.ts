@@ -57,10 +57,3 @@ it('an empty id of an extra operation is cut, and an equal one is forwarded', as
     expect(JSON.parse(String(await arrival.body))).toEqual(forwarded)
   }
 })
-
-it('the last part of a large body is checked, too', async () => {
-  const body = `{"pad":"${'x'.repeat(2 * 1024 * 1024)}","id":["production","orders"]}`
-  const response = await attacked.send({ as: 'dev', target, body })
-  expect([400, undefined]).toContain(response?.status)
-  for (const arrival of attacked.upstream.requests.splice(0)) await expect(arrival.body).rejects.toThrow()
-})
