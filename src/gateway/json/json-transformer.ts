@@ -118,8 +118,6 @@ export class JsonTransformer {
   #removed: OpenMember | undefined
   /** The last named member, until its value begins, if it was visited and remains. */
   #named: OpenMember | undefined
-  /** A member that is removed if it turns out to be empty. */
-  #possiblyAbsent: OpenMember | undefined
   /** Members whose values are being read, each nested in the previous one. */
   readonly #wanted: OpenMember[] = []
 
@@ -194,7 +192,6 @@ export class JsonTransformer {
   #beginMember(name: string, depth: number, separator: number): void {
     const object = this.#objects.at(-1)
     if (object === undefined) return
-    this.#possiblyAbsent = undefined
     this.#countValue(1)
     // Of a response, nobody reads what is removed, and it may be large.
     if (this.#removed === undefined || this.#isRequest) this.#addName(object, name)
@@ -214,7 +211,6 @@ export class JsonTransformer {
     if (from === separator && !object.hasMember) this.#replace(from, from + 1, nothing)
     object.hasMember = true
     if (interest === 'value' || interest === 'both') this.#wanted.push(member)
-    if (this.#visitor.isAbsentIfEmpty?.(member) === true) this.#possiblyAbsent = member
   }
 
   #addName(object: OpenObject, name: string): void {
@@ -232,15 +228,12 @@ export class JsonTransformer {
   #beginValue(at: number, kind: JsonKind | undefined): void {
     const member = this.#named
     this.#named = undefined
-    if (member !== undefined) {
-      member.valueFrom = at
-      if (kind !== undefined) this.#visitor.visitKind?.(kind, member)
-    }
-    if (kind !== 'list' && kind !== 'object') this.#possiblyAbsent = undefined
+    if (member === undefined) return
+    member.valueFrom = at
+    if (kind !== undefined) this.#visitor.visitKind?.(kind, member)
   }
 
   #beginItem(kind: JsonKind | undefined): void {
-    this.#possiblyAbsent = undefined
     if (kind !== 'number') this.#countValue(1)
     else if (this.#wanted.length > 0) this.#countValue(numberShare)
   }
@@ -255,13 +248,14 @@ export class JsonTransformer {
   }
 
   #endValue(at: number, depth: number, isEmpty: boolean): void {
-    let removed = isEmpty ? this.#possiblyAbsent : undefined
-    this.#possiblyAbsent = undefined
+    let removed: OpenMember | undefined
     if (depth === this.#skippedDepth) {
       this.#skippedDepth = 0
-      removed ??= this.#removed
+      removed = this.#removed
       this.#removed = undefined
     }
+    const member = this.#skippedDepth === 0 ? this.#members[depth] : undefined
+    if (isEmpty && member !== undefined && this.#visitor.isAbsentIfEmpty?.(member) === true) removed = member
     const wanted = this.#wanted.at(-1)?.depth === depth ? this.#wanted.pop() : undefined
     if (removed !== undefined) this.#removeMember(removed, at)
     else if (wanted !== undefined) this.#visitValue(wanted, at)

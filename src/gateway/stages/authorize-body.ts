@@ -16,7 +16,7 @@ import { maxDecisionAgeMs } from '../bounds.ts'
 import { advance } from '../context.ts'
 import { HeadFacts, readBodyFacts } from '../facts/stated-facts.ts'
 import { authorize } from './authorize.ts'
-import { needsAllMembers, type BodyRead } from './read-body.ts'
+import type { BodyRead } from './read-body.ts'
 
 /** Proof that the policies allow a whole request. The class is private, so only this module creates one. */
 class Permit extends Decisions {
@@ -53,7 +53,7 @@ export interface AuthorizeBodyOptions {
  * Stage 7: asks the policies for every permission that a whole request requires, with the facts of its body. If the body took long, or the policies have
  * changed, the caller is authenticated and the head authorized again. Runs in slices for a batch, so that a large one does
  * not block other requests. Rejects with DeniedError (401, 403, 404), AuthenticationError, InvalidInput (400), or
- * ServiceUnavailable (503) for a body that was not read as the changed policies need it.
+ * ServiceUnavailable (503) if what the caller may read of the table has changed.
  */
 export async function authorizeBody(read: BodyRead, options: AuthorizeBodyOptions): Promise<Permitted> {
   const request = isCurrent(read, options) ? read : await authorizeAgain(read, options)
@@ -96,10 +96,11 @@ async function authorizeAgain(
   { authenticator, policies }: AuthorizeBodyOptions,
 ): Promise<BodyRead> {
   const principal = await authenticator.authenticate(request.head.credentials)
-  const hasAllMembers = needsAllMembers(request)
+  const { restriction } = request.headPermit
   if (getPrincipalKey(principal) !== getPrincipalKey(request.principal)) throw changedError()
   const again = authorize(advance(request, { principal }), policies.current())
-  if (!hasAllMembers && needsAllMembers(again)) throw changedError()
+  // The members that a restriction needs may not have been read.
+  if (!isSameRestriction(again.headPermit.restriction, restriction)) throw changedError()
   return again
 }
 
@@ -108,8 +109,7 @@ function isTreatedAlike(one: Permitted, other: Permitted): boolean {
   return (
     (one.route.operation.lists === undefined || one.headPermit.policies === other.headPermit.policies) &&
     one.permit.withholdsCredentials === other.permit.withholdsCredentials &&
-    one.permit.withholdsDescription === other.permit.withholdsDescription &&
-    isSameRestriction(one.headPermit.restriction, other.headPermit.restriction)
+    one.permit.withholdsDescription === other.permit.withholdsDescription
   )
 }
 

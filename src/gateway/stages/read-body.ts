@@ -74,7 +74,7 @@ function checkBody(
 }
 
 /** Whether all members of a JSON body are needed: to decide, to list, or to restrict what is read. */
-export function needsAllMembers({ route: { operation }, headPermit }: Authorized): boolean {
+function needsAllMembers({ route: { operation }, headPermit }: Authorized): boolean {
   return (
     isDecidedByMembers(operation) || operation.lists !== undefined || headPermit.restriction !== undefined
   )
