@@ -1,6 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises'
-import { replaceTable } from '../policy/language/generated-table.ts'
-import { policyTables } from '../policy/language/policy-tables.ts'
+import { policyTables, replaceTable } from '../policy/language/policy-tables.ts'
 import { commandReference } from '../commands/command-reference.ts'
 import { settingsReference } from '../config/settings-reference.ts'
 import { printRecordTypes } from '../audit/record-types.ts'

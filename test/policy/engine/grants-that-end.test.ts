@@ -26,8 +26,6 @@ const requestAt = (time: number, { request, operation }: RequestOverrides = {}) 
   })
 
 it.each<[string, Partial<WrittenRule>]>([
-  ['alone', {}],
-  ['with a condition', { when: 'branch == "main"' }],
   ['with a choice, which is not weakened', { when: 'branch == "main" || true' }],
   ['with a condition that ends with a comment', { when: 'branch == "main" // no other' }],
 ])('a grant applies before its end, and not from then on: %s', (_what, rest) => {

@@ -8,8 +8,7 @@ import { policySchema } from '../../../src/policy/language/policy-schema.ts'
 import { builtInVocabulary } from '../../../src/policy/language/policy-vocabulary.ts'
 import { commitsSchema, createRuleSchema, subjectsSchema } from '../../../src/policy/language/rule-schema.ts'
 import { createNameSchemas } from '../../../src/policy/language/schema-parts.ts'
-import { policyTables } from './policy-tables.ts'
-import { readTable, replaceTable } from './generated-table.ts'
+import { policyTables, readTable, replaceTable } from './policy-tables.ts'
 
 const readPage = (path: string) => readFile(new URL(`../../../${path}`, import.meta.url), 'utf8')
 const readme = await readPage('policies/README.md')
