@@ -1,5 +1,3 @@
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { UpstreamSettings } from '../../../src/config/upstream/upstream-settings.ts'
 import { expectError } from '../support/expect-error.ts'
@@ -31,19 +29,6 @@ it.each(['authorization', 'x-api-key'] as const)(
     expect(ids).toEqual([expect.any(String), listed.headers['x-request-id']])
   },
 )
-
-it('reads the credential from a file', async () => {
-  const { gateway, upstream } = await startGatewayAndUpstream({
-    async adjust(settings, folder) {
-      const file = join(folder, 'secret')
-      await writeFile(file, 'Bearer from-a-file\n')
-      return withCredential({ header: 'authorization', file }).adjust?.(settings, folder) ?? settings
-    },
-  })
-  await gateway.post('/v1/table/orders/describe')
-  const [arrival = { rawHeaders: [] }] = upstream.requests
-  expect(getHeaderValues(arrival, 'authorization')).toEqual(['Bearer from-a-file'])
-})
 
 const refusal = { error: 'the key has expired\n\tat org.lance.Keys(/srv/x)', code: 16 }
 
