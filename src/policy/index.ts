@@ -20,7 +20,7 @@ export {
   formatPolicySubject,
   formatSight,
 } from './analysis/format-policy.ts'
-export { type Entitlements, listTableRules, whatCan, whoCan } from './analysis/grants.ts'
+export { type Entitlements, listTableRules, whatCan, whoCan, whoCanTag } from './analysis/grants.ts'
 export type { Finding } from './analysis/lint/finding.ts'
 export { type KnownCredentials, listNames, suggestGroup } from './analysis/lint/lint-names.ts'
 export { lintWithShadowPolicies } from './analysis/lint/lint-policies.ts'
@@ -87,6 +87,7 @@ export {
   type PolicySources,
   watchFolders,
 } from './source/policy-source.ts'
+export { listTags } from './tags/object-tags.ts'
 export { formatDisagreements } from './testing/format-disagreements.ts'
 export { runTests, type TestResult } from './testing/decision-test.ts'
 export {

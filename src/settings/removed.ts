@@ -178,7 +178,6 @@ export const removedOptions: Readonly<Record<string, string>> = {
   'policy test --tests': 'put the tests into "tests" of a policy, such as one of the namespace []',
   'dev --max-upload': 'run `serve` and `backend`; limits.maxUploadBytes is a setting of the catalog',
   'policy diff --policies': 'put all policies of each side into its folder',
-  'policy who-can --tag': 'name a table: who-can says who sees its tagged columns',
   'policy replay --keys': 'record groups by audit.redaction.maxRecordedGroups',
   'policy what-can --claim': 'claims have no effect on what-can; policy explain takes them',
 }

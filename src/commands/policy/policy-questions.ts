@@ -27,6 +27,7 @@ import {
   isConditionFact,
   isListing,
   listNames,
+  listTags,
   noFacts,
   objectKindOfPermission,
   objectPosition,
@@ -34,6 +35,7 @@ import {
   suggestGroup,
   whatCan,
   whoCan,
+  whoCanTag,
   type WrittenRequest,
 } from '../../policy/index.ts'
 import { collect, parseIdArgument, parseTime } from '../common/arguments.ts'
@@ -109,11 +111,11 @@ function parseJsonOrText(text: string): unknown {
   }
 }
 
-function addOperationArguments(command: Command): Command {
+function addOperationArguments(command: Command, id: '<id>' | '[id]'): Command {
   return command
     .argument('<operation>', 'an operation of the catalog API, such as InsertIntoTable')
     .argument(
-      '<id>',
+      id,
       'the object, such as prod/sales/orders or prod$sales$orders; / is the root',
       parseIdArgument,
     )
@@ -145,7 +147,7 @@ export function addExplain(policy: Command, io: Io): void {
       `a fact of the request: ${factNames.join(', ')}, if the operation has it; repeatable`,
       collectFact,
     )
-  addOperationArguments(addCallerOptions(command))
+  addOperationArguments(addCallerOptions(command), '<id>')
   const example =
     'explain --policies policies --as sam --group sales-engineers InsertIntoTable sales/orders --fact branch=main'
   addSourceReport(
@@ -182,21 +184,54 @@ function decideFurther(set: PolicySet, request: AuthorizationRequest, stated: St
     })
 }
 
+interface WhoCanOptions {
+  readonly tag?: string
+}
+
 export function addWhoCan(policy: Command, io: Io): void {
   const command = policy
     .command('who-can')
     .description('list the callers that are allowed an operation, with conditions and rules')
-  addOperationArguments(command)
-  const example = 'who-can --policies policies DropTable sales/orders'
-  addSourceReport(command, io, [example], (policies, name: string, id: Identifier) => {
-    const operation = parseOperation(name, policies, command)
-    if (isListing(operation))
-      io.stderr.write(
-        `note: ${operation} is also allowed to callers that may see something beneath, and then shows them that; see \`policy explain\`\n`,
-      )
-    const content = whoCan(policies.set, operation, objectPosition(objectKindOfPermission(operation), id))
-    return { content, lines: formatEntitlements(`${operation} on ${formatIdentifierText(id)}`, content) }
-  })
+    .option(
+      '--tag <tag>',
+      'instead of an id: everything that has this tag, and tables with columns that have it',
+    )
+  addOperationArguments(command, '[id]')
+  const examples = [
+    'who-can --policies policies DropTable sales/orders',
+    'who-can --policies policies --tag pii QueryTable',
+  ]
+  addSourceReport(
+    command,
+    io,
+    examples,
+    (policies, name: string, id: Identifier | undefined, { tag = '' }: WhoCanOptions) => {
+      if ((tag === '') === (id === undefined)) command.error('error: expected either an id or --tag <tag>')
+      const { set } = policies
+      const operation = parseOperation(name, policies, command)
+      if (isListing(operation))
+        io.stderr.write(
+          `note: ${operation} is also allowed to callers that may see something beneath, and then shows them that; see \`policy explain\`\n`,
+        )
+      if (id !== undefined) {
+        const content = whoCan(set, operation, objectPosition(objectKindOfPermission(operation), id))
+        return { content, lines: formatEntitlements(`${operation} on ${formatIdentifierText(id)}`, content) }
+      }
+      const { all } = listTags(set.documents.map(({ tags }) => tags))
+      if (!all.has(tag))
+        command.error(`error: no policy declares the tag ${JSON.stringify(tag)}${suggestSimilar(tag, all)}`)
+      const content = whoCanTag(set, operation, tag)
+      const lines = content.flatMap((one) => formatEntitlements(`${operation} on ${formatTagged(one)}`, one))
+      const none = [`nothing that ${operation} applies to has the tag ${tag}`]
+      return { content, lines: content.length === 0 ? none : lines }
+    },
+  )
+}
+
+function formatTagged({ namespace, table, columns }: ReturnType<typeof whoCanTag>[number]): string {
+  if (table === undefined) return `${formatIdentifierText(namespace)} and beneath`
+  const which = columns === undefined ? '' : ` (${columns.join(', ')})`
+  return formatIdentifierText([...namespace, table]) + which
 }
 
 /** Says apart who sees the tagged columns of a table, the table without them, and nothing, if that differs. */

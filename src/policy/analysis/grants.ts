@@ -4,7 +4,7 @@ import { groupBy } from '../../lib/index.ts'
 import { matchesAny } from '../conditions/name-pattern.ts'
 import { createRuleReference, type LocatedRule } from '../engine/compiled-rule.ts'
 import type { RestrictionStep } from '../engine/evaluate.ts'
-import { namespaceKey, readsPart, type ObjectPosition } from '../engine/object-position.ts'
+import { isNamespaceMember, namespaceKey, readsPart, type ObjectPosition } from '../engine/object-position.ts'
 import {
   anyCaller,
   knownAsOnly,
@@ -20,6 +20,7 @@ import type { NamedSubjects, Subjects } from '../language/policy-document.ts'
 import type { PolicySet } from '../policy-set.ts'
 import { describeRestriction, type RestrictionReport } from '../restrictions/restriction.ts'
 import { resolveRestriction } from '../tags/object-tags.ts'
+import { listPositionClasses } from './name-classes.ts'
 import {
   listNamespaces,
   listOwnDocuments,
@@ -70,10 +71,12 @@ export type Entitlements = ReturnType<typeof whoCan>
  * `except` nor a deny in `unless` is about it. It is derived from the rules, not by trying callers: each allow rule is split
  * into its subjects, and each subject lists the denies that can still apply to it. Of conditions, only tags are decided.
  */
-export function whoCan(set: PolicySet, permission: Permission, position: ObjectPosition) {
-  const columns = [...set.findTags(position).columns].flatMap(([path, { tags }]) =>
-    tags.length > 0 ? [path] : [],
-  )
+export function whoCan(
+  set: PolicySet,
+  permission: Permission,
+  position: ObjectPosition,
+  columns = listTaggedColumns(set, position),
+) {
   const { possible, restrictions } = listSteps(set, { permission, position, caller: anyCaller })
   const denies = possible.filter(({ rule }) => rule.effect === 'deny')
   const allows = possible.filter(({ rule }) => rule.effect === 'allow').toReversed()
@@ -87,7 +90,7 @@ export function whoCan(set: PolicySet, permission: Permission, position: ObjectP
     }),
   )
   return {
-    /** Of a table: its tagged columns; undefined if there are none. */
+    /** Of a table: the columns that have the tag, or any; undefined if there are none. */
     columns: columns.length > 0 ? columns : undefined,
     allowed: found.flatMap(({ allow, subject, except, denying, total }) => {
       if (total !== undefined) return []
@@ -146,6 +149,32 @@ function findSight(
   const isShown = (path: string): boolean =>
     shown.some((one) => one === path || one.startsWith(`${path}.`) || path.startsWith(`${one}.`))
   return tagged.some(isShown) ? 'all' : 'part'
+}
+
+/** The declared columns of a table that have the tag, or any. */
+function listTaggedColumns(set: PolicySet, position: ObjectPosition, tag?: string): readonly string[] {
+  return [...set.findTags(position).columns].flatMap(([path, { tags }]) =>
+    (tag === undefined ? tags.length > 0 : tags.includes(tag)) ? [path] : [],
+  )
+}
+
+/**
+ * Returns who may use the permission on each object that has the tag or columns with it: exact, as `whoCan`. An entry about
+ * a table is about those of a pattern.
+ */
+export function whoCanTag(set: PolicySet, permission: Permission, tag: string) {
+  const isOfTables = isNamespaceMember(permission)
+  return [...listNamespaces(set).values()].flatMap((namespace) =>
+    listPositionClasses([set], namespace).flatMap((position) => {
+      if (position.table !== undefined && !isOfTables) return []
+      const { names } = set.findTags(position)
+      // Unknown tags may be this one.
+      const isTagged = names === 'unknown' || names.includes(tag)
+      const columns = isTagged ? [] : listTaggedColumns(set, position, tag)
+      if (!isTagged && columns.length === 0) return []
+      return [{ ...position, ...whoCan(set, permission, position, columns) }]
+    }),
+  )
 }
 
 /**

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest'
 import { anonymousPrincipal, type Principal } from '../../../src/identity/principal.ts'
 import type { ObjectKind } from '../../../src/catalog-api/operations.ts'
 import { diffPolicies, type PolicyChange } from '../../../src/policy/analysis/diff-policies.ts'
+import { whoCanTag } from '../../../src/policy/analysis/grants.ts'
 import { overlapPatterns } from '../../../src/policy/analysis/name-classes.ts'
 import { createNameMatcher } from '../../../src/policy/conditions/name-pattern.ts'
 import {
@@ -136,7 +137,7 @@ it('two patterns have overlaps if and only if a name matches both, and all names
 
 const manyPatterns = Array.from({ length: 16 }, (_, at) => `*pii${at}x*`)
 
-it('many patterns of the kind *x* have one name each', () => {
+it('many patterns of the kind *x* have one name each, in diff and in who-can --tag', () => {
   const deny = { ...rule('deny', 'deny', 'staff'), tables: manyPatterns }
   const allow = rule('allow', 'allow', 'staff')
   const tags = { namespace: ['pii'] }
@@ -145,6 +146,7 @@ it('many patterns of the kind *x* have one name each', () => {
   const { positions, changes } = diffPolicies(before, after)
   expect(positions.filter(({ namespace }) => namespace.length === 1)).toHaveLength(1 + manyPatterns.length)
   expect(changes).toMatchObject([{ namespace: ['a'], table: undefined }])
+  expect(whoCanTag(after, 'QueryTable', 'pii')).toHaveLength(1 + manyPatterns.length)
 })
 
 it('an allow and a deny of overlapping patterns are compared for a table of both', () => {
