@@ -7,7 +7,6 @@ import static scenarios.Steps.step;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Set;
 import org.apache.arrow.memory.RootAllocator;
 import org.lance.namespace.client.apache.ApiClient;
 import org.lance.namespace.client.apache.ApiException;
@@ -15,13 +14,12 @@ import org.lance.namespace.client.apache.api.DataApi;
 import org.lance.namespace.client.apache.api.IndexApi;
 import org.lance.namespace.client.apache.api.NamespaceApi;
 import org.lance.namespace.client.apache.api.TableApi;
-import org.lance.namespace.client.apache.api.TagApi;
 import org.lance.namespace.client.apache.api.TransactionApi;
 import org.lance.namespace.model.*;
 import scenarios.Steps.Action;
 
 /**
- * Calls each group of operations with the generated client and its default models; the client for Rust
+ * Calls each group of operations with the generated client and its default models; the client for Python
  * calls every operation: CatalogScenario READER_KEY URL KEY. The first key may only read.
  */
 final class CatalogScenario {
@@ -32,7 +30,6 @@ final class CatalogScenario {
   private final TableApi tables;
   private final DataApi data;
   private final IndexApi indexes;
-  private final TagApi tags;
   private final TransactionApi transactions;
   private final DataApi readerData;
 
@@ -41,7 +38,6 @@ final class CatalogScenario {
     tables = new TableApi(client);
     data = new DataApi(client);
     indexes = new IndexApi(client);
-    tags = new TagApi(client);
     transactions = new TransactionApi(client);
     readerData = new DataApi(reader);
   }
@@ -53,9 +49,7 @@ final class CatalogScenario {
     scenario.useNamespaces();
     scenario.writeRows();
     scenario.queryRows();
-    scenario.changeColumns();
     scenario.describe();
-    scenario.useVersionsAndTags();
     scenario.useIndexes();
     scenario.changeTables();
     scenario.list();
@@ -168,17 +162,6 @@ final class CatalogScenario {
                 "id: 3"));
   }
 
-  private void changeColumns() {
-    step(
-        "add a column",
-        () ->
-            tables.alterTableAddColumns(
-                "demo$people",
-                new AlterTableAddColumnsRequest()
-                    .addNewColumnsItem(new AddColumnsEntry().name("twice").expression("id * 2")),
-                null));
-  }
-
   private void describe() {
     step(
         "describe with the flags of the query",
@@ -186,32 +169,10 @@ final class CatalogScenario {
           DescribeTableResponse described =
               tables.describeTable(
                   "demo$people", new DescribeTableRequest(), null, true, true, true);
-          expect(described.getSchema().getFields().size(), 4);
+          expect(described.getSchema().getFields().size(), 3);
           expect(described.getTableUri() != null, true);
           expect(described.getIsOnlyDeclared(), false);
         });
-  }
-
-  private void useVersionsAndTags() {
-    step(
-        "list versions",
-        () -> {
-          List<TableVersion> newest =
-              tables.listTableVersions("demo$people", null, null, 2, true).getVersions();
-          expect(newest.size(), 2);
-          expect(newest.get(0).getVersion() > newest.get(1).getVersion(), true);
-        });
-    step(
-        "create a tag",
-        () ->
-            tags.createTableTag(
-                "demo$people", new CreateTableTagRequest().tag("first").version(1L), null));
-    step(
-        "list tags",
-        () ->
-            expect(
-                tags.listTableTags("demo$people", null, null, null).getTags().keySet(),
-                Set.of("first")));
   }
 
   private void useIndexes() {
@@ -254,18 +215,6 @@ final class CatalogScenario {
                     .getResults()
                     .size(),
                 2));
-    step(
-        "rename a table",
-        () -> {
-          tables.renameTable(
-              "demo$people",
-              new RenameTableRequest().newTableName("persons").addNewNamespaceIdItem("demo"),
-              null);
-          tables.renameTable(
-              "demo$persons",
-              new RenameTableRequest().newTableName("people").addNewNamespaceIdItem("demo"),
-              null);
-        });
   }
 
   private static CommitTableOperation declaring(String table) {
