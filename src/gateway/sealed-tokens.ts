@@ -40,7 +40,7 @@ export function createPageTokens(secret: Uint8Array) {
     /** Decrypts a position. Throws InvalidInput (400) for a token of another scope or key, or a modified one. */
     open(token: string, scope: string): ListingPosition {
       try {
-        // The scope also names the form of positions, and only `seal` has the key.
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `seal`; the scope names the form
         return sealer.open(token.slice(marker.length), scope) as ListingPosition
       } catch (cause) {
         throw refusal(
