@@ -7,7 +7,7 @@ import { kubernetesSchema } from '../../src/config/identity-settings.ts'
 import { readServiceAccount } from '../../src/identity/jwt/service-account.ts'
 import { projectFolder } from '../e2e/built-program.ts'
 import { makeSigningKey, signToken } from '../identity/jwt/token-issuer.ts'
-import { authenticateBearer, captureReason, openAuthenticator } from '../identity/test-authenticator.ts'
+import { authenticateBearer, openAuthenticator } from '../identity/test-authenticator.ts'
 import { listCodeBlocks } from '../support/code-blocks.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -74,37 +74,5 @@ describe('docs/authentication.md', () => {
     const caller = readServiceAccount(claims)
     expect(`${settings.name}:${caller.subject}`).toBe(name)
     expect(caller.groups.map((group) => `${settings.name}:${group}`)).toEqual(groups)
-  })
-
-  it.each([
-    ['okta', 'bound to a key of the client', { cnf: { jkt: 'key' } }, 'unproven_binding'],
-    ['entra', 'of version 1', { iss: 'https://sts.windows.net/11111111/' }, 'unknown_issuer'],
-    [
-      'entra',
-      'with too many groups',
-      { roles: undefined, _claim_names: { roles: 'src1' } },
-      'invalid_groups',
-    ],
-    ['google', 'without an address', { email: undefined }, 'invalid_subject'],
-    ['github', 'for the default audience', { aud: 'https://github.com/corp' }, 'wrong_audience'],
-  ])('a token of %s %s is refused', async (source, _what, changes, reason) => {
-    const { identity, claims } = find(source)
-    const issuers = await Promise.all((identity.issuers ?? []).map(trustLocalKey))
-    const authenticator = await openAuthenticator({ issuers })
-    const token = await signToken(key, { ...claims, ...changes })
-    expect(await captureReason(authenticateBearer(authenticator, token))).toBe(reason)
-    expect(page).toContain(`(\`${reason}\`)`)
-  })
-
-  it.each([
-    ['without the audience mapper', { aud: undefined }],
-    ['of a user without the audience mapper', { aud: 'account' }],
-    ['that is lightweight', { aud: undefined, preferred_username: undefined, realm_access: undefined }],
-  ])('a token of Keycloak %s is refused', async (_what, changes) => {
-    const { claims, issuer } = ofIssuers[1] ?? {}
-    if (issuer === undefined) throw new Error('no example')
-    const authenticator = await openAuthenticator({ issuers: [await trustLocalKey(issuer)] })
-    const token = await signToken(key, { ...claims, ...changes })
-    expect(await captureReason(authenticateBearer(authenticator, token))).toBe('wrong_audience')
   })
 })

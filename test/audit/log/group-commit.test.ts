@@ -39,15 +39,6 @@ it('a thousand concurrent intents share a few flushes, and all are durable', asy
   })
 })
 
-it('a resolved intent can be read from the file', async () => {
-  const { folder, log } = await openLog()
-  for (const request of ['a', 'b', 'c']) {
-    const { seq } = await log.recordIntent(anIntent(request))
-    expect((await recordsOf(folder))[seq]).toMatchObject({ kind: 'intent', request, chain: log.chain })
-  }
-  await log.close()
-})
-
 it('stores records in the order of the calls', async () => {
   const { folder, log } = await openLog()
   log.recordReload({ what: 'policies', revision: 'r2' })

@@ -1,4 +1,4 @@
-import { copyFile, rm, writeFile } from 'node:fs/promises'
+import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { hasOpenssl, makeAuthority } from '../../identity/mtls/test-certificates.ts'
@@ -49,18 +49,6 @@ it.skipIf(isWithout)('sends the client certificate that a receiver requires, if 
       failures.join(),
     ).toBe(true),
   )
-})
-
-it.skipIf(isWithout)('trusts a receiver once its caFile is replaced', async () => {
-  const { folder, receiver, trusting, clientCertificate } = await certifiedReceiver()
-  const caFile = join(folder, 'replaced.pem')
-  await copyFile((await makeAuthority(folder, 'foreign')).certFile, caFile)
-  const settings = otlpSettings(receiver.url, { caFile, clientCertificate })
-  const { log, failures } = await openLogWithSinks(join(folder, 'log'), [settings])
-  await log.recordIntent(anIntent('kept'))
-  await eventually(() => expect(failures.length).toBeGreaterThan(1))
-  await copyFile(trusting.caFile, caFile)
-  await eventually(() => receiver.taken.some(({ body }) => body.includes('kept')))
 })
 
 it('a receiver gets the credential with the current contents of its file', async () => {

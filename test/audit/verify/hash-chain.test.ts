@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
 import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
-import { anIntent, committed, logOptions, openLog, recordsOf, segmentsOf } from '../audit-fixtures.ts'
+import { anIntent, committed, logOptions, openLog, segmentsOf } from '../audit-fixtures.ts'
 import { everyInTheLongForm } from '../../support/thorough.ts'
 import { forge, keyOf } from './forge-log.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -210,16 +210,5 @@ describe('verification of a changed log', () => {
     const { ok, chains, records, problems } = await verifyAuditLog(folder, { keys: [await keyOf(folder)] })
     expect({ ok, chains, records }).toEqual({ ok: false, chains: 3, records: 17 })
     expect(problems).toEqual(damages.map(({ at, line }) => ({ file: files[at], line, what })))
-  })
-})
-
-it('each start contains the end of the previous chain', async () => {
-  const { folder } = await writeChains(2)
-  const records = await recordsOf(folder)
-  const end = records[6]
-  expect(records[0]).not.toHaveProperty('previous')
-  expect(records[7]).toMatchObject({
-    kind: 'start',
-    previous: { chain: end?.chain, seq: 6, hash: end?.hash },
   })
 })

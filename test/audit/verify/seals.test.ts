@@ -166,19 +166,6 @@ it('the key may change after a clean stop', async () => {
   expect(report).toMatchObject({ ok: true, chains: 2, unsealed: { records: 0 } })
 })
 
-it('seals the outcomes of unresolved intents before the log is used', async () => {
-  const { folder, log } = await openLog()
-  await log.recordIntent(anIntent('open'))
-  const crashed = await copyLog(folder)
-  await log.close()
-  const next = await openAuditLog(logOptions(crashed))
-  expect((await recordsOf(crashed)).slice(-2)).toMatchObject([
-    { kind: 'outcome', request: 'open', result: 'unknown' },
-    { kind: 'seal', leaves: 1 },
-  ])
-  await next.close()
-})
-
 it('completes the file of the public key at each start', async () => {
   const { folder } = await writtenLog(1)
   const path = join(folder, 'seal-public-key.pem')

@@ -2,7 +2,6 @@ import { expect, onTestFinished, it } from 'vitest'
 import type { TokenIssuerInput } from '../../../src/config/token-issuer-settings.ts'
 import { authenticateBearer, openAuthenticator, captureReason } from '../test-authenticator.ts'
 import { claimsWith, makeIssuerKey, signed } from './forged-tokens.ts'
-import { makeProviderKey, startIdentityProvider } from './identity-provider.ts'
 import { startServer } from './token-issuer.ts'
 
 const key = makeIssuerKey('ES256', 'one')
@@ -28,16 +27,6 @@ const trust = (issuer: string): TokenIssuerInput => ({
 })
 
 const wellKnown = '/.well-known/openid-configuration'
-
-it('discovers the keys of a real OpenID provider', async () => {
-  const provider = await startIdentityProvider([makeProviderKey('one')])
-  onTestFinished(() => provider.stop())
-  const issuers = [{ ...trust(provider.issuer), audience: 'urn:catalog' }]
-  const authenticator = await openAuthenticator({ issuers })
-  expect((await authenticateBearer(authenticator, await provider.issueToken('urn:catalog'))).name).toBe(
-    'corp:loader',
-  )
-})
 
 it.each(['', '/realms/corp', '/tenant/'])('discovers an issuer with the path "%s"', async (path) => {
   const { url, documents, requested } = await startDocuments()
