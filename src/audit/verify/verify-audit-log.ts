@@ -37,8 +37,6 @@ export interface VerifyReport {
 export interface VerifyOptions {
   /** Public keys of which one must have signed each seal. If undefined, signatures are not verified. */
   readonly keys?: readonly SealVerifier[]
-  /** Called with the name of each completed file and the number of records so far. */
-  readonly onProgress?: (file: string, records: number) => void
 }
 
 const maxProblems = 100
@@ -57,16 +55,15 @@ export async function verifyAuditLog(folder: string, options: VerifyOptions = {}
   for (const segment of await listSegments(folder)) {
     if (!segment.isForeign) verifier.beginSegment(segment)
     for await (const line of readOwnLines(folder, segment, verifier.addProblem)) verifier.addLine(line)
-    options.onProgress?.(segment.file, verifier.records)
   }
   return verifier.finish()
 }
 
 /** Verifies the lines of a log in their order. After a problem it goes on with the next record, whatever its number. */
 class LogVerifier {
-  records = 0
   readonly #options: VerifyOptions
   readonly #problems: LogProblem[] = []
+  #records = 0
   #problemCount = 0
   #tornTail: VerifyReport['tornTail']
   #firstFile: string | undefined
@@ -133,7 +130,7 @@ class LogVerifier {
       this.#unsealed += 1
       return
     }
-    this.records += 1
+    this.#records += 1
     this.#end = { chain, seq: record.seq, hash: record.hash }
     this.#time = Date.parse(record.time)
     this.#addRecord(record)
@@ -159,7 +156,7 @@ class LogVerifier {
     return {
       ok: this.#problemCount === 0,
       chains: this.#chains,
-      records: this.records,
+      records: this.#records,
       seals: this.#seals,
       unresolved: this.#unresolved.size,
       unsealed: { records: this.#unsealed, ...(since !== undefined && { since }) },
@@ -251,7 +248,7 @@ class LogVerifier {
     this.#unsealed += 1
     this.#unsealedSince ??= record.time
     if (record.kind === 'pruned' && isWithin(this.#pruned, record.through)) this.#isPruningRecorded = true
-    if (record.kind === 'segment' && this.records === 1) {
+    if (record.kind === 'segment' && this.#records === 1) {
       for (const { seq } of record.unresolved) this.#unresolved.add(getRecordKey({ ...record, seq }))
     }
     if (record.kind === 'intent') this.#unresolved.add(getRecordKey(record))

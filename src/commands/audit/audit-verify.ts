@@ -17,8 +17,6 @@ export const folderArgument = [
   'the folder of the audit log (for `dev`: `audit` in its data folder)',
 ] as const
 
-const progressMs = 5_000
-
 export function verifyCommand(io: Io): Command {
   return newCommand('verify', io)
     .description('verify the records of an audit log, their hash chain and its seals')
@@ -42,7 +40,7 @@ async function verify(folder: string, { publicKey, json }: VerifyOptions, io: Io
     Promise.all(publicKey.map(readSealVerifier)),
   )
   const report = await runStep('the audit log cannot be read', () =>
-    verifyAuditLog(folder, { ...(keys.length > 0 && { keys }), onProgress: createProgressReporter(io) }),
+    verifyAuditLog(folder, keys.length > 0 ? { keys } : {}),
   )
   const areSealsChecked = keys.length > 0
   if (json)
@@ -91,13 +89,4 @@ function formatNotes({ seals, unsealed, pruned, head }: VerifyReport, areSealsCh
     ...(pruned ? [`older records removed up to record ${pruned.seq} of chain ${pruned.chain}`] : []),
     ...(head ? [`head: record ${head.seq} of chain ${head.chain}, hash ${head.hash}`] : []),
   ]
-}
-
-function createProgressReporter(io: Io): (file: string, records: number) => void {
-  let due = performance.now() + progressMs
-  return (file, records) => {
-    if (performance.now() < due) return
-    due = performance.now() + progressMs
-    io.stderr.write(`${records} records verified, up to the end of ${file}\n`)
-  }
 }
