@@ -3,6 +3,7 @@
  * report what is no record of the log; `verifyAuditLog` says whether anything was changed, removed or added.
  */
 export { clockToleranceMs, findUnexplained, type ListedVersion } from './compare/find-unexplained.ts'
+export { type Comparison, readComparison, saveComparison } from './compare/last-comparison.ts'
 export { RecordedVersions } from './compare/recorded-versions.ts'
 export { decideResolution, type LookupResult, type ResolutionDecision } from './in-doubt/decide-resolution.ts'
 export { type InDoubtChange, planLookups, readInDoubtChanges } from './in-doubt/in-doubt-changes.ts'

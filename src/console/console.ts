@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { extname } from 'node:path'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { CatalogError, parseIdentifierText } from '../catalog-api/index.ts'
-import type { AuditLog } from '../audit/index.ts'
+import { type AuditLog, readComparison } from '../audit/index.ts'
 import { isCrossSite, isLink, readSendingPage } from '../lib/index.ts'
 import { createAccessReport, listNamespaces } from './access-report.ts'
 import { createNewestEntriesReader } from './audit/newest-entries.ts'
@@ -42,6 +42,7 @@ export async function addConsole(server: FastifyInstance, source: ConsoleSource)
     }
     scope.get(`${pageRoute}/data`, async () => ({
       state: await readConsoleState(source),
+      comparison: await readComparison(auditFolder),
       ...(await readNewest()),
     }))
     scope.get(

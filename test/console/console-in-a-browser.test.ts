@@ -6,6 +6,7 @@ import {
   startRecordingUpstream,
   type RecordingUpstream,
 } from '../gateway/support/recording-upstream.ts'
+import { saveComparison } from '../../src/audit/compare/last-comparison.ts'
 import { hasBrowser, startBrowser } from './browser.ts'
 
 const isInstalled = hasBrowser()
@@ -163,6 +164,20 @@ inBrowser('a completed read is shown as well as a committed change', async () =>
     const entry = entries().filter({ hasText: 'ended' })
     await entry.locator('.good').getByText(ending, { exact: true }).waitFor()
   }
+})
+
+inBrowser('the last comparison is shown, and versions that no record explains', async () => {
+  await page.getByText('Not compared yet.').waitFor()
+  await saveComparison(gateway.auditFolder, {
+    time: new Date().toISOString(),
+    tables: 2,
+    versions: 1200,
+    unexplained: 1,
+    found: [{ id: ['prod', 'orders'], branch: 'main', version: 7 }],
+    problems: [],
+  })
+  await page.getByText('1 version', { exact: true }).waitFor()
+  await page.getByText('prod/orders version 7 of main, unknown time').waitFor()
 })
 
 inBrowser('without the gateway, the page shows since when its data is stale', async () => {

@@ -1,4 +1,5 @@
 import type { Page } from 'playwright-core'
+import { saveComparison } from '../../src/audit/compare/last-comparison.ts'
 import { allowEverything, openGateway, type TestedGateway } from '../gateway/support/open-gateway.ts'
 import { startRecordingUpstream } from '../gateway/support/recording-upstream.ts'
 
@@ -54,7 +55,7 @@ export async function startSampleGateway(): Promise<TestedGateway> {
   }
 }
 
-/** Sends requests that are allowed, denied, without a credential, restricted, and one that fails. */
+/** Sends requests that are allowed, denied, without a credential, restricted, and one that fails, and finds a version past the gateway. */
 export async function sendSampleRequests(gateway: TestedGateway): Promise<void> {
   for (const table of ['customers', 'orders', 'refunds']) {
     const path = `/v1/table/prod$sales$${table}`
@@ -65,6 +66,14 @@ export async function sendSampleRequests(gateway: TestedGateway): Promise<void> 
   await gateway.post('/v1/table/prod$sales$customers/query', { as: 'analyst', body: { columns: ['ssn'] } })
   await gateway.get('/v1/namespace/$/list', { as: null })
   await gateway.post('/v1/table/prod$sales$orders/count_rows', { as: 'analyst', body: {} })
+  await saveComparison(gateway.auditFolder, {
+    time: new Date().toISOString(),
+    tables: 35,
+    versions: 1_204,
+    unexplained: 1,
+    found: [{ id: ['prod', 'sales', 'orders'], branch: 'main', version: 4, time: new Date().toISOString() }],
+    problems: [],
+  })
 }
 
 /** Shows a refusal, a change, and the rules and restrictions of a caller in full. */

@@ -1,5 +1,12 @@
 import type { Command } from 'commander'
-import { clockToleranceMs, findUnexplained, type ListedVersion, RecordedVersions } from '../../audit/index.ts'
+import {
+  clockToleranceMs,
+  type Comparison,
+  findUnexplained,
+  type ListedVersion,
+  RecordedVersions,
+  saveComparison,
+} from '../../audit/index.ts'
 import { formatIdentifierText, type Identifier } from '../../catalog-api/index.ts'
 import type { GatewaySettings } from '../../config/index.ts'
 import {
@@ -51,11 +58,15 @@ export function compareCommand(io: Io): Command {
     .option('--json', 'print JSON lines')
     .addHelpText('after', formatExample('catalog-gateway audit compare --config gateway.yaml --since 2d'))
     .addHelpText('after', '\nThe exit status is 1 if there are such versions, or if tables cannot be read.')
+    .addHelpText(
+      'after',
+      'The console shows the last result without --namespace, which is kept in the audit folder of --config.',
+    )
     .action((folders: readonly string[], options: CompareOptions) => compare(folders, options, io))
 }
 
 async function compare(folders: readonly string[], options: CompareOptions, io: Io): Promise<void> {
-  const { config, json, namespace } = options
+  const { config, json, namespace, since } = options
   const settings = await readConfig(config, io)
   const { audit } = settings
   const logProblems = new LogProblems(io)
@@ -67,13 +78,18 @@ async function compare(folders: readonly string[], options: CompareOptions, io: 
   if (audit.mode === 'besteffort')
     io.stderr.write('with audit.mode: besteffort, the log may lack changes that this gateway has forwarded\n')
   const upstreams = await openUpstreams(settings, io)
-  const summary: Summary = { tables: 0, versions: 0, unexplained: 0, problems: [] }
+  const time = new Date().toISOString()
+  const summary: Summary = { tables: 0, versions: 0, unexplained: 0, found: [], problems: [] }
   async function* lines(): AsyncGenerator<string> {
     for await (const found of compareTables(upstreams, records, options, summary))
       yield formatVersion(found, json)
   }
   try {
-    await printLines(io, lines())
+    const isPrinted = await printLines(io, lines())
+    const scope = since && { since: since.toISOString() }
+    // A look at some tables says nothing about the others.
+    if (isPrinted && namespace === undefined)
+      await keepResult(audit.folder, { time, ...scope, ...summary }, io)
   } finally {
     upstreams.close()
   }
@@ -90,6 +106,15 @@ async function compare(folders: readonly string[], options: CompareOptions, io: 
   logProblems.assertNone()
 }
 
+async function keepResult(folder: string, result: Comparison, io: Io): Promise<void> {
+  try {
+    await saveComparison(folder, result)
+  } catch {
+    // A CronJob may read the log from a volume that it cannot write.
+    io.stderr.write('the console will not show this result: the audit folder cannot be written\n')
+  }
+}
+
 async function openUpstreams(settings: GatewaySettings, io: Io): Promise<Upstreams> {
   return runStep('the upstreams cannot be used', async () => {
     const outbound = await openOutbound(settings.outbound, io.environment, readOnce)
@@ -98,15 +123,9 @@ async function openUpstreams(settings: GatewaySettings, io: Io): Promise<Upstrea
   })
 }
 
-interface Summary {
-  tables: number
-  versions: number
-  /** Number of versions without a record that explains them. */
-  unexplained: number
-  /** Why not all tables were compared; the first few. */
-  readonly problems: string[]
-}
+type Summary = Omit<Comparison, 'time' | 'since'>
 
+const maxFound = 100
 const maxProblems = 10
 
 /** Lists the tables of the upstreams, one request at a time. */
@@ -135,6 +154,10 @@ async function* compareTables(
           addProblem(`the versions of the table ${formatIdentifierText(id)} cannot be read`, error)
         }
         summary.unexplained += found.length
+        const named = found.slice(0, maxFound - summary.found.length)
+        summary.found.push(
+          ...named.map((version) => ({ ...version, id: [...id], time: formatTime(version) })),
+        )
         for (const version of found) yield { ...version, upstream: upstream.name }
       }
     } catch (error) {

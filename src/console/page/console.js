@@ -39,8 +39,8 @@ async function poll() {
 async function refresh() {
   try {
     const signal = AbortSignal.timeout(10_000)
-    const { state, entries, seal } = await fetchJson('data', {}, { signal })
-    showState(state, seal)
+    const { state, comparison, entries, seal } = await fetchJson('data', {}, { signal })
+    showState(state, seal, comparison)
     showNewest(entries)
     showFreshness(true)
     newestAt = new Date(state.now)

@@ -1,15 +1,17 @@
 import { byId, element, facts, quoted, show } from './elements.js'
-import { formatDuration, formatNumber } from './format.js'
+import { formatDuration, formatId, formatNumber } from './format.js'
 
 /** @typedef {Awaited<ReturnType<typeof import('../console-state.ts').readConsoleState>>} ConsoleState */
+/** @typedef {import('../../audit/compare/last-comparison.ts').Comparison} Comparison */
 /** @typedef {{ readonly seq: number, readonly time: string } | undefined} Seal */
 /** @typedef {readonly (readonly [term: string, description: Node | string] | undefined)[]} Facts */
 
 /**
  * @param {ConsoleState} state
  * @param {Seal} seal
+ * @param {Comparison | undefined} comparison
  */
-export function showState(state, seal) {
+export function showState(state, seal, comparison) {
   const { version, now, startedAt, readiness, upstreams, policies, audit } = state
   const problems = checkTexts(readiness.problems)
   showStatus(problems.length === 0 ? 'ready' : `not ready: ${problems.join('; ')}`, problems.length === 0)
@@ -18,6 +20,7 @@ export function showState(state, seal) {
   show(byId('upstream-state'), [upstreams], (shown) => facts(upstreamFacts(shown)))
   show(byId('audit-state'), [audit], () => facts(auditFacts(audit, seal, now)))
   show(byId('policy-state'), [policies], () => facts(policyFacts(policies, now)))
+  show(byId('comparison-state'), [comparison], () => comparisonView(comparison, now))
 }
 
 /** @param {Readonly<Record<string, string>>} found */
@@ -102,4 +105,43 @@ function policyFacts({ revision, documents, loadedAt }, now) {
     ['Loaded', `${formatDuration(now - loadedAt)} ago`],
     ['Revision', quoted(revision.slice(0, 12))],
   ]
+}
+
+/**
+ * @param {Comparison | undefined} comparison
+ * @param {number} now
+ */
+function comparisonView(comparison, now) {
+  if (comparison === undefined)
+    return element(
+      'p',
+      {},
+      'Not compared yet. This finds versions that were made past the gateway: ',
+      element('code', {}, 'catalog-gateway audit compare --config gateway.yaml'),
+    )
+  const { time, since, tables, versions, unexplained, found, problems } = comparison
+  const items = found.map(({ id, branch, version, time: madeAt = 'unknown time' }) =>
+    element(
+      'li',
+      {},
+      quoted(formatId(id)),
+      ` version ${version}${branch === '' ? '' : ` of ${branch}`}, `,
+      quoted(madeAt),
+    ),
+  )
+  return element(
+    'div',
+    { class: unexplained + problems.length > 0 ? 'alarm' : undefined },
+    facts([
+      [
+        'Unrecorded',
+        judged(`${formatNumber(unexplained)} version${unexplained === 1 ? '' : 's'}`, unexplained === 0),
+      ],
+      ['Compared', `${formatNumber(versions)} versions of ${formatNumber(tables)} tables`],
+      since === undefined ? undefined : ['Since', since],
+      ['When', `${formatDuration(now - Date.parse(time))} ago`],
+      problems.length === 0 ? undefined : ['Failed', judged(problems.join('; '), false)],
+    ]),
+    element('ul', { class: 'found', tabindex: items.length > 0 ? '0' : undefined }, ...items),
+  )
 }

@@ -2,6 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { stringify } from 'yaml'
+import { readComparison } from '../../../src/audit/compare/last-comparison.ts'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
 import { anIntent, committed, logOptions } from '../../audit/audit-fixtures.ts'
 import { respondWith, startRecordingUpstream } from '../../gateway/support/recording-upstream.ts'
@@ -49,7 +50,7 @@ async function compare(catalog: Catalog, parameters: readonly string[] = [], aud
   }
   await log.close()
   const end = await runCommand(['audit', 'compare', '--config', config, ...parameters])
-  return { ...end, requests: upstream.requests }
+  return { ...end, requests: upstream.requests, kept: await readComparison(join(folder, 'audit')) }
 }
 
 function listPage(catalog: Catalog, path: string, query: URLSearchParams): { status?: number; body: object } {
@@ -93,7 +94,7 @@ it('names each version that no record explains, with its table, branch and time'
     'sales/eu/new': { main: [{ version: 1 }] },
     other: { main: since(4) },
   }
-  const { status, output, messages } = await compare(catalog)
+  const { status, output, messages, kept } = await compare(catalog)
   expect(status).toBe(1)
   expect(output.split('\n').toSorted()).toEqual(
     [
@@ -106,6 +107,13 @@ it('names each version that no record explains, with its table, branch and time'
   )
   expect(messages).toContain('6 versions of 3 tables compared\n')
   expect(messages).toContain('4 versions without a record that explains it')
+  expect(kept).toMatchObject({ tables: 3, versions: 6, unexplained: 4, problems: [] })
+  expect(kept?.found).toContainEqual({
+    id: ['sales', 'orders'],
+    branch: 'dev',
+    version: 2,
+    time: new Date(soon + 2).toISOString(),
+  })
   const json = await compare(catalog, ['--json', '--namespace', 'sales/orders'])
   expect(json).toMatchObject({ status: 1, output: '' })
   expect(json.messages).toContain('no table is beneath sales/orders; expected a namespace')
