@@ -11,7 +11,7 @@ const needsPostgres = ['test/postgres/**/*.test.ts']
 const needsCeph = ['test/s3/**/*.test.ts']
 const needsMore = [...needsPostgres, ...needsCeph]
 const withEveryStore = isThorough
-  ? ['test/{conformance,database,jobs,rows,startup,tables,versions}/**/*.test.ts']
+  ? ['test/{conformance,jobs,rows,startup,tables,versions}/**/*.test.ts']
   : []
 
 const hasPostgres = isProvided('postgresql', () => findPostgres() !== undefined)
