@@ -39,15 +39,9 @@ export function checkMember(request: Matched, name: string, value: unknown): str
   if (name === 'id' && hasSameId) return checkObjectId(request, 'id', value)
   const absolute = restateRelativeId(request, name, value)
   if (absolute !== undefined) return absolute
-  if (name === 'index_name' && operation.routeMembers.includes('index_name')) {
-    if (typeof value !== 'string')
-      throw refusal(
-        'invalid_body',
-        `"index_name" in the body is ${describeJsonValue(value)}; expected a string`,
-      )
-    if (value !== indexName)
-      throw conflictError(name, quoteForMessage(value), quoteForMessage(indexName ?? ''))
-  }
+  const isOfRoute = name === 'index_name' && operation.routeMembers.includes('index_name')
+  if (isOfRoute && value !== indexName)
+    throw conflictError(name, JSON.stringify(value), quoteForMessage(indexName ?? ''))
   const parameter = parameters.get(name)
   const fact = factForMember(operation, name)
   // Members that state facts are compared as facts. Catalogs may read a mode or behavior as another one.

@@ -1,7 +1,6 @@
 import {
   isArrowStreamType,
   isWithin,
-  type ParameterType,
   quoteForMessage,
   refusal,
   type RouteMatch,
@@ -15,7 +14,6 @@ import { readArrowBody, readArrowSchema } from '../body/read-arrow-body.ts'
 import { readJsonBody, readNoBody } from '../body/read-json-body.ts'
 import { advance } from '../context.ts'
 import type { DownstreamBody } from '../downstream.ts'
-import { describeJsonValue } from '../facts/fact-values.ts'
 import type { NamedWork, SealedIds } from '../sealed-tokens.ts'
 import type { JsonObject } from '../facts/stated-facts.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
@@ -86,12 +84,6 @@ function assertTypeCanBeMissing({ head, principal }: Admitted): void {
   throw refusal('unsupported_content_type', 'the body has no content-type; expected that of the operation')
 }
 
-const jsonTypes: Readonly<Partial<Record<ParameterType, string>>> = {
-  string: 'string',
-  integer: 'number',
-  boolean: 'boolean',
-}
-
 /**
  * Adds to the parameters of a listing those that the body states, as in other requests without an official body. Parameters of
  * both places were compared before. Throws InvalidInput (400) for a value that the query would not accept.
@@ -107,10 +99,8 @@ function addBodyParameters(
     // An empty page token counts as absent, as in the query.
     const isAbsent = value === undefined || value === null || (value === '' && type === 'string')
     if (isAbsent || name === 'delimiter' || parameters.has(name)) continue
-    const label = `${quoteForMessage(name)} in the body`
-    if (typeof value !== jsonTypes[type])
-      throw refusal('invalid_body', `${label} is ${describeJsonValue(value)}; expected a ${jsonTypes[type]}`)
-    added.set(name, validateParameter(label, type, typeof value === 'string' ? value : JSON.stringify(value)))
+    const text = typeof value === 'string' ? value : JSON.stringify(value)
+    added.set(name, validateParameter(`${quoteForMessage(name)} in the body`, type, text))
   }
   return added
 }
