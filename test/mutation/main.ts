@@ -94,9 +94,8 @@ async function mutate({ file, tests }: CriticalFile) {
 
 /** Selects by hash, so that a sample is stable while other lines change. */
 function takeSample(mutants: readonly Mutant[]): readonly Mutant[] {
-  const keyOf = ({ change }: Mutant) => createHash('sha256').update(change).digest('hex')
   return mutants
-    .map((mutant) => ({ mutant, key: keyOf(mutant) }))
+    .map((mutant) => ({ mutant, key: createHash('sha256').update(mutant.change).digest('hex') }))
     .toSorted((one, other) => (one.key < other.key ? -1 : 1))
     .slice(0, sample)
     .map(({ mutant }) => mutant)

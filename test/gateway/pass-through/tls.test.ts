@@ -99,22 +99,6 @@ describe.skipIf(!hasOpenssl())('TLS of pass-through routes (skipped without open
     expectError(await port.get('/ui', { as: null }), { kind: 'Unauthenticated', says: 'certificate' })
   })
 
-  it('the certificate of an upstream is verified by outbound.caFile', async () => {
-    const application = await startRecordingUpstream(server)
-    onTestFinished(() => application.close())
-    for (const [authority, status] of [
-      [own, 200],
-      [foreign, 502],
-    ] as const) {
-      const { port } = await startGatewayWithRoute({
-        route: { upstream: `${application.url}/console` },
-        adjust: (settings) => ({ ...settings, outbound: { caFile: authority.certFile } }),
-      })
-      expect(await port.get('/ui')).toMatchObject({ status })
-    }
-    expect(application.requests).toHaveLength(1)
-  })
-
   it('a client of WebSocket is not told of the certificate, however long its names are', async () => {
     const names = Array.from({ length: 20 }, (_, index) => `DNS:console-${index}.internal.example`)
     const application = await startRecordingUpstream(await own.issue('many', names.join(',')))
