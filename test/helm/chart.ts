@@ -1,8 +1,10 @@
 import { readdirSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { parseAllDocuments } from 'yaml'
+import { parseAllDocuments, stringify } from 'yaml'
 import { projectFolder } from '../e2e/built-program.ts'
 import { isProvided } from '../support/requirements.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { helm, helms } from './helm-programs.ts'
 
 isProvided('helm', () => helms.length > 0)
@@ -96,6 +98,13 @@ export async function render(
   { program, chart = chartFolder, release = 'release' }: RenderOptions = {},
 ): Promise<readonly Manifest[]> {
   return manifestsIn(await helm(['template', release, chart, ...words], program))
+}
+
+/** Words for helm that state these values, in a file until the end of the test; text is YAML. */
+export async function valueWords(values: object | string): Promise<readonly string[]> {
+  const file = join(await temporaryFolder(), 'values.yaml')
+  await writeFile(file, typeof values === 'string' ? values : stringify(values))
+  return ['--values', file]
 }
 
 /** A pod with its metadata. */

@@ -1,19 +1,9 @@
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { stringify } from 'yaml'
-import { podTemplatesOf, render, valuesFile } from './chart.ts'
+import { podTemplatesOf, render, valuesFile, valueWords } from './chart.ts'
 import { helms } from './helm-programs.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
-
-async function valuesOf(values: object): Promise<readonly string[]> {
-  const file = join(await temporaryFolder(), 'values.yaml')
-  await writeFile(file, stringify(values))
-  return ['--values', file]
-}
 
 async function refusalOf(values: object, release = 'release'): Promise<string> {
-  const failure = await render(await valuesOf(values), { release }).then(
+  const failure = await render(await valueWords(values), { release }).then(
     () => undefined,
     (error: { readonly stderr?: string }) => error.stderr,
   )
@@ -66,11 +56,11 @@ describe.skipIf(helms.length === 0)('values', () => {
       expect(await refusalOf({ ...elsewhere, policies: { inline: { 'p.yaml': '#' } } })).toContain(
         'with config.policies.folder, gateways do not read the policy folder of the chart; expected it without policies.inline',
       )
-      await render(await valuesOf(elsewhere))
+      await render(await valueWords(elsewhere))
     }
     const folder = ['policies/live', '/etc/catalog-gateway/policies/next']
     await render(
-      await valuesOf({
+      await valueWords({
         policies: { existingConfigMaps: ['live', 'next'] },
         config: { policies: { folder } },
       }),

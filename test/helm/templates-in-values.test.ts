@@ -1,9 +1,6 @@
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { render, type Manifest } from './chart.ts'
+import { render, valueWords, type Manifest } from './chart.ts'
 import { helms } from './helm-programs.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
 
 /** Values with RELEASE in each name that may have a template. */
 const gateway = `
@@ -51,12 +48,10 @@ catalog:
 const config = 'config: { limits: { maxConnections: 100 } }'
 
 async function renderWith(name: string): Promise<readonly Manifest[]> {
-  const file = join(await temporaryFolder(), 'values.yaml')
   const quoted = `${config}${gateway}${catalog}`.replaceAll(/'?(?:\/etc\/)?RELEASE[a-z.-]*'?/g, (word) => {
     return `'${word.replaceAll("'", '').replace('RELEASE', name)}'`
   })
-  await writeFile(file, quoted)
-  return render(['--values', file], { release: 'sales' })
+  return render(await valueWords(quoted), { release: 'sales' })
 }
 
 it.skipIf(helms.length === 0)('templates in names render as the names that they stand for', async () => {
