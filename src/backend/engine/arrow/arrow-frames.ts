@@ -28,22 +28,10 @@ export function malformedArrowError(detail: string, options?: CatalogErrorOption
  * else, and for each RangeError of `onFrame`.
  */
 export function readFrames(stream: Uint8Array, onFrame: (frame: Frame) => void): void {
-  splitFrames(stream, 0, onFrame)
-}
-
-/** Like `readFrames`, for a file; its footer is not read. */
-export function readFileFrames(file: Uint8Array, onFrame: (frame: Frame) => void): void {
-  splitFrames(file.subarray(findFirstMessage(file)), Infinity, onFrame)
-}
-
-function splitFrames(stream: Uint8Array, maxRestBytes: number, onFrame: (frame: Frame) => void): void {
   const buffer = toBuffer(stream)
   const frames = new MessageFrames((message, metadata) => {
-    const metadataLength = prefixLength + metadata.length
-    const start = metadata.byteOffset - buffer.byteOffset - prefixLength
-    const bytes = buffer.subarray(start, start + metadataLength + message.bodyLength)
-    onFrame({ ...message, bytes, metadata, metadataLength })
-  }, maxRestBytes)
+    onFrame(toFrame(buffer, metadata.byteOffset - buffer.byteOffset - prefixLength, message, metadata))
+  })
   try {
     frames.push(buffer)
   } catch (error) {
@@ -54,22 +42,46 @@ function splitFrames(stream: Uint8Array, maxRestBytes: number, onFrame: (frame: 
   if (!frames.isWhole) throw malformedArrowError(`truncated at byte ${stream.length}`)
 }
 
-/** Writers pad the magic of a file to 8 or 64 bytes; the first message follows. */
-function findFirstMessage(file: Uint8Array): number {
+/** Like `readFrames`, for a file of the engine, whose metadata has any size. */
+export function readFileFrames(file: Uint8Array, onFrame: (frame: Frame) => void): void {
   const buffer = toBuffer(file)
+  let position = findFirstMessage(buffer)
+  for (let frame = readFrame(buffer, position); frame !== undefined; frame = readFrame(buffer, position)) {
+    onFrame(frame)
+    position += frame.bytes.length
+  }
+}
+
+/** Undefined at the end-of-stream marker, which the footer follows. */
+function readFrame(file: Buffer, position: number): Frame | undefined {
+  const length = file.readInt32LE(position + 4)
+  if (length === 0) return undefined
+  const metadata = file.subarray(position + prefixLength, position + prefixLength + length)
+  const message = readMessage(metadata)
+  if (message === undefined) throw new Error('an unknown message in a file of the engine')
+  return toFrame(file, position, message, metadata)
+}
+
+function toFrame(all: Buffer, position: number, message: ArrowMessage, metadata: Buffer): Frame {
+  const metadataLength = prefixLength + metadata.length
+  const bytes = all.subarray(position, position + metadataLength + message.bodyLength)
+  return { ...message, bytes, metadata, metadataLength }
+}
+
+/** Writers pad the magic of a file to 8 or 64 bytes; the first message follows. */
+function findFirstMessage(file: Buffer): number {
   for (let position = 8; position <= 64 && position + prefixLength <= file.length; position += 8) {
-    if (buffer.readUInt32LE(position) === continuation) return position
+    if (file.readUInt32LE(position) === continuation) return position
   }
   throw new Error('no message follows the magic of the file')
 }
 
 /** Reads the schema of a file of the engine, or of one made of a stream that has been read. */
 export function readFileSchema(file: Uint8Array): ArrowSchema {
-  const start = findFirstMessage(file) + prefixLength
-  const metadata = file.subarray(start, start + toBuffer(file).readInt32LE(start - 4))
-  const message = readMessage(metadata)
-  if (message?.kind !== 'schema') throw new Error('an Arrow IPC file without a schema')
-  return readSchema(message.header, metadata.length)
+  const buffer = toBuffer(file)
+  const first = readFrame(buffer, findFirstMessage(buffer))
+  if (first?.kind !== 'schema') throw new Error('an Arrow IPC file without a schema')
+  return readSchema(first.header, first.metadata.length)
 }
 
 function toBuffer(bytes: Uint8Array): Buffer {

@@ -131,6 +131,13 @@ describe('invalid queries', () => {
   })
 })
 
+it('a column may have more metadata than an upload', async () => {
+  const { engine, location, query } = await tableOf(3)
+  const update = { path: 'id', metadata: { note: 'x'.repeat(2 ** 20) }, replace: false }
+  await engine.columns.updateMetadata({ location }, [update])
+  expect((await query({})).numRows).toBe(3)
+})
+
 it('a vector search finds what comparing all vectors finds', async () => {
   let seed = 1
   const random = () => (seed = (seed * 16807) % 2147483647) / 2147483647
