@@ -24,7 +24,8 @@ interface ListenerTls {
 
 export type Listener = ReturnType<typeof createListener>
 
-interface AcceptedConnection {
+interface Handshake {
+  readonly socket: Socket
   readonly peer: string
   /** In force when TCP was accepted: a certificate is verified by it. */
   readonly context: SecureContextOptions | undefined
@@ -43,11 +44,9 @@ export function createListener(options: ListenerOptions, handler: ListenerHandle
   const sockets = new Set<Socket>()
   const connections = new ConnectionSet(options, handler)
   const connectionsByAddress = new Map<string, number>()
-  /** Without a TLS session yet, by both ends. */
-  const handshakes = new Map<string, Socket>()
-  let currentContext = tls?.context
   /** By both ends: a TLS socket does not show the one of TCP beneath it. */
-  const acceptedByEnds = new Map<string, AcceptedConnection>()
+  const handshakes = new Map<string, Handshake>()
+  let currentContext = tls?.context
   const tlsServer = tls && createTls(tls)
   const server: Server = createServer(tcpOptions, (socket) => runFor(socket, () => acceptOrClose(socket)))
   // The system could not accept a connection: too many open files.
@@ -69,7 +68,7 @@ export function createListener(options: ListenerOptions, handler: ListenerHandle
       runFor(socket, () => serveSecure(socket, clientCertificate)),
     )
     secure.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
-      const peer = acceptedByEnds.get(formatEnds(socket))?.peer
+      const peer = handshakes.get(formatEnds(socket))?.peer
       socket.destroy()
       if (!isDisconnect(error))
         runFor(socket, () => handler.onConnectionError('tls_handshake', peer, error.code))
@@ -87,29 +86,29 @@ export function createListener(options: ListenerOptions, handler: ListenerHandle
   }
 
   function serveSecure(socket: TLSSocket, clientCertificate: ListenerTls['clientCertificate']): void {
-    handshakes.delete(formatEnds(socket))
-    const accepted = acceptedByEnds.get(formatEnds(socket))
-    if (accepted === undefined) {
+    const handshake = handshakes.get(formatEnds(socket))
+    if (handshake === undefined) {
       socket.destroy()
       return
     }
+    handshakes.delete(formatEnds(socket))
     const hasCertificate = hasClientCertificate(socket)
-    const isStale = accepted.context !== currentContext
+    const isStale = handshake.context !== currentContext
     const isInvalid = clientCertificate === 'optional' && !socket.authorized
     if (hasCertificate && (isStale || isInvalid)) {
       const cause = isStale ? 'verified by previous authorities' : String(socket.authorizationError)
       socket.destroy()
-      handler.onConnectionError('certificate', accepted.peer, cause)
+      handler.onConnectionError('certificate', handshake.peer, cause)
       return
     }
-    connections.add(socket, accepted.peer, hasCertificate)
+    connections.add(socket, handshake.peer, hasCertificate)
   }
 
   /** Frees a place for a new client, preferably one in a handshake. Returns whether it closed a connection. */
   function closeOldestIdle(): boolean {
     const [oldest] = handshakes
     if (oldest !== undefined) {
-      const [ends, socket] = oldest
+      const [ends, { socket }] = oldest
       handshakes.delete(ends)
       socket.destroy()
       return true
@@ -138,15 +137,13 @@ export function createListener(options: ListenerOptions, handler: ListenerHandle
     if (!isProxy) countConnection(socket, key)
     socket.once('close', () => {
       sockets.delete(socket)
-      acceptedByEnds.delete(ends)
       handshakes.delete(ends)
     })
     if (tlsServer === undefined) {
       connections.add(socket, peer, false)
       return
     }
-    handshakes.set(ends, socket)
-    acceptedByEnds.set(ends, { peer, context: currentContext })
+    handshakes.set(ends, { socket, peer, context: currentContext })
     tlsServer.emit('connection', socket)
   }
 

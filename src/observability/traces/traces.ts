@@ -36,7 +36,7 @@ export async function openTraces(
   return {
     /** Takes the headers of a request: names and values in turn. `startedAt` is a time of performance.now(). */
     startRequest: (headers: readonly string[], startedAt: number): RequestSpans =>
-      startRequestSpans(readParent(headers), settings.sampleRatio, startedAt, queue.add),
+      startRequestSpans(readParent(headers), settings.sampleRatio, startedAt, (span) => queue.add(span)),
     /** Exports pending spans, within the timeout. Never rejects. */
     close: () => queue.close(),
   }
