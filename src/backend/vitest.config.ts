@@ -10,9 +10,7 @@ import { hasCeph } from './test/s3/find-ceph.ts'
 const needsPostgres = ['test/postgres/**/*.test.ts']
 const needsCeph = ['test/s3/**/*.test.ts']
 const needsMore = [...needsPostgres, ...needsCeph]
-const withEveryStore = isThorough
-  ? ['test/{conformance,jobs,rows,startup,tables,versions}/**/*.test.ts']
-  : []
+const withEveryStore = isThorough ? ['test/{conformance,jobs,rows,startup,tables,versions}/**/*.test.ts'] : []
 
 const hasPostgres = isProvided('postgresql', () => findPostgres() !== undefined)
 const hasObjectStore = isThorough && isProvided('ceph', hasCeph)
