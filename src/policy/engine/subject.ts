@@ -103,20 +103,16 @@ export class SubjectNumbers {
     return isWhole ? this.#findAll(caller) : undefined
   }
 
-  #findAll(caller: KnownCaller): ReadonlySet<number> {
-    const numbers = listSubjectKeys(caller).map((key) => this.#numbers.get(key))
+  #findAll({ isAnonymous, user = '', key = '', groups }: KnownCaller): ReadonlySet<number> {
+    const named = { users: [user], keys: [key], groups: [...groups], any: true }
+    const subjects = listSubjects(isAnonymous ? { ...noNames, anonymous: true } : named)
+    const numbers = subjects.map((subject) => this.#numbers.get(subjectKey(subject)))
     return new Set(numbers.filter((number) => number !== undefined))
   }
 }
 
 function subjectKey({ kind, name }: Subject): string {
   return `${kind} ${name}`
-}
-
-function listSubjectKeys({ isAnonymous, user = '', key = '', groups }: KnownCaller): readonly string[] {
-  if (isAnonymous) return [subjectKey(anonymousSubject)]
-  const keys = [anySubject, { kind: 'user', name: user }, { kind: 'key', name: key }] as const
-  return [...keys.map(subjectKey), ...Array.from(groups, (name) => subjectKey({ kind: 'group', name }))]
 }
 
 export function matchSubjects(subjects: Subjects, caller: KnownCaller): SubjectMatch {

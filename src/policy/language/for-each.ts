@@ -62,17 +62,6 @@ export function getPolicyName({ name, instance }: NamedDocument): string {
   return instance === undefined ? name : name.slice(0, -nameDocument('', instance).length)
 }
 
-/** Describes the documents of one policy; see `mergeByPolicy`. */
-export function describeEach<Described extends NamedDocument>(
-  documents: readonly Described[],
-  describe: (document: Described) => readonly string[],
-): readonly string[] {
-  const messages = documents.flatMap((document) =>
-    describe(document).map((message) => ({ message, policy: document.name })),
-  )
-  return mergeByPolicy(messages, documents).map(({ message }) => message)
-}
-
 /**
  * Merges messages about the documents of a policy with `forEach` that have the same key and differ only in the value. One
  * that all documents have names the variable, any other the values that have it. `policy` is the name of the document that
@@ -91,27 +80,22 @@ export function mergeByPolicy<Item extends { readonly message: string; readonly 
     return [getPolicyName(document), keyOf(item), generalize(item.message, document.instance)].join('\0')
   })
   return [...groups.values()].flatMap((group) => {
-    const [first, ...others] = group
+    const [first] = group
     if (first === undefined) return []
     const document = find(first)
     const { instance } = document
     if (instance === undefined) return group
     const values = [...new Set(group.map((item) => find(item).instance?.value))]
     const isOfAll = values.length === ofPolicy.get(getPolicyName(document))?.length
-    if (!isOfAll) return [{ ...first, message: `${first.message} (${formatValues(instance, values)})` }]
-    const isEqual = others.every(({ message }) => message === first.message)
+    const others = values.length === 1 ? '' : ` and ${values.length - 1} more`
+    if (!isOfAll)
+      return [{ ...first, message: `${first.message} (${instance.variable}: ${instance.value}${others})` }]
+    const isEqual = group.every(({ message }) => message === first.message)
     return [isEqual ? first : { ...first, message: generalize(first.message, instance) }]
   })
 }
 
 const nameless: NamedDocument = { name: '', instance: undefined }
-
-const maxValues = 3
-
-function formatValues({ variable }: PolicyInstance, values: readonly (string | undefined)[]): string {
-  const hidden = values.length - maxValues
-  return `${variable}: ${[...values.slice(0, maxValues), ...(hidden > 0 ? [`and ${hidden} more`] : [])].join(', ')}`
-}
 
 /** Puts the variable back in place of the value, unless that is part of a longer word. */
 function generalize(message: string, instance: PolicyInstance | undefined): string {

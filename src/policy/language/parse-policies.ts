@@ -143,15 +143,10 @@ function readForEach(reader: DocumentReader): readonly PolicyInstance[] | undefi
     )
   const values = new Set(listItems(written).flatMap((value) => label.safeParse(value).data ?? []))
   const count = ['rules', 'restrict', 'tests'].flatMap((name) => listItems(document[name])).length
-  if (values.size * count > maxItems) {
-    const found = `${values.size} values for ${count} rules and tests`
-    reader.report(
-      path,
-      `.${variable} has ${found}; expected at most ${maxItems} together, in several policies`,
-    )
-    return []
-  }
-  return [...values].map((value) => ({ variable, value }))
+  if (values.size * count <= maxItems) return [...values].map((value) => ({ variable, value }))
+  const found = `${values.size} values for ${count} rules and tests`
+  reader.report(path, `.${variable} has ${found}; expected at most ${maxItems} together, in several policies`)
+  return []
 }
 
 function listItems(value: unknown): readonly unknown[] {

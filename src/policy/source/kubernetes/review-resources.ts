@@ -11,7 +11,7 @@ import {
   type PolicyRule,
 } from '../../language/policy-document.ts'
 import { parsePolicySteps, type ParsedPolicies } from '../../language/parse-policies.ts'
-import { describeEach } from '../../language/for-each.ts'
+import { mergeByPolicy } from '../../language/for-each.ts'
 import type { PolicyVocabulary } from '../../language/policy-vocabulary.ts'
 import type { PolicyContents } from '../load-policies.ts'
 
@@ -167,9 +167,13 @@ function reviewParsed(
     const refusal = createRefusal(resource, 'Invalid', joinMessages(problems.map(({ message }) => message)))
     return limits === undefined ? { ...refusal, documents: documents.map(keepRestrictions) } : refusal
   }
-  const violations =
-    limits === undefined ? [] : describeEach(documents, (one) => [...findViolations(one, limits)])
-  if (violations.length > 0) return createRefusal(resource, 'NotDelegated', joinMessages(violations))
+  const violations = documents.flatMap((one) =>
+    limits === undefined
+      ? []
+      : Array.from(findViolations(one, limits), (message) => ({ message, policy: one.name })),
+  )
+  const merged = mergeByPolicy(violations, documents).map(({ message }) => message)
+  if (merged.length > 0) return createRefusal(resource, 'NotDelegated', joinMessages(merged))
   return {
     resource,
     reason: 'Accepted',
