@@ -1,12 +1,11 @@
 // Usage: `full-disk-process.ts DISK`, with a small disk mounted at DISK. Fills it under a running catalog, frees space
 // again, and prints the responses of the catalog as JSON.
-import { randomFillSync, randomUUID } from 'node:crypto'
-import { copyFile, cp, open, readdir, rm } from 'node:fs/promises'
-import { basename, join } from 'node:path'
+import { randomFillSync } from 'node:crypto'
+import { open, readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { startBackend } from '../../server.ts'
-import { openEngine } from '../../engine/lancedb-engine.ts'
-import { openManifestStore } from '../../engine/manifest/manifest-store.ts'
 import { backendSettingsSchema } from '../../settings/backend-settings.ts'
+import { committer } from '../support/staged-manifests.ts'
 import { orders, streamOf } from './sample-tables.ts'
 
 const [disk = ''] = process.argv.slice(2)
@@ -43,28 +42,12 @@ async function fillDisk(): Promise<void> {
   await file.close()
 }
 
-/** Stages a version: its files are in storage, only the commit is missing. */
-async function stageVersion(location: string) {
-  const [engine, manifests] = [openEngine(), openManifestStore()]
-  const copy = join(disk, '..', 'copy.lance')
-  await cp(location, copy, { recursive: true })
-  const { version } = await engine.insert(copy, streamOf(orders(1)), 'append')
-  const stored = await manifests.describe(copy, version, undefined)
-  if (stored === undefined) throw new Error('the copy has no such version')
-  const source = join('/', stored.manifestPath)
-  const staging = join(location, '_versions', `${basename(source)}-${randomUUID()}`)
-  await copyFile(source, staging)
-  for (const file of await readdir(join(copy, 'data')))
-    await copyFile(join(copy, 'data', file), join(location, 'data', file))
-  await engine.close()
-  return { version, manifest_path: staging.slice(1), manifest_size: stored.manifestSize, naming_scheme: 'V2' }
-}
-
 const rows = streamOf(orders(20_000))
 await post('/v1/table/there/create', streamOf(orders(3)))
 await post('/v1/table/committed/create', streamOf(orders(3)))
 const { json: committed } = await post('/v1/table/committed/describe')
-const staged = await stageVersion(committed.location ?? '')
+// Its files are in storage, only the commit is missing.
+const staged = await (await committer(committed.location ?? '', join(disk, '..'))).stage()
 
 const changes: [name: string, target: string, body: unknown][] = [
   ['upload', '/v1/table/there/insert', rows],

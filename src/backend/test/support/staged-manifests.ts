@@ -20,8 +20,8 @@ export interface VersionRequest {
  * A client that writes to a copy of the table in storage, so that it can stage manifests without committing to the
  * table. Each such client creates a different manifest of the same version.
  */
-export async function committer(location: string) {
-  const copy = join(await temporaryFolder(), 'copy.lance')
+export async function committer(location: string, folder?: string) {
+  const copy = join(folder ?? (await temporaryFolder()), 'copy.lance')
   await cp(location, copy, { recursive: true })
   return {
     /** Commits the next version in the copy and leaves its manifest as a staging file in the table. */
