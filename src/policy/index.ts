@@ -6,7 +6,7 @@ export {
   type Answer,
   type ChangeSummary,
   diffPolicies,
-  type PolicyDiff,
+  type PolicyChange,
   type ReportedCaller,
   summarizeDiff,
 } from './analysis/diff-policies.ts'
@@ -45,7 +45,12 @@ export {
 } from './conditions/permission-facts.ts'
 export type { ReportConditionFailure } from './engine/compiled-rule.ts'
 export { type Allowed, type Decision, qualifiedRuleName, type RuleReference } from './engine/decision.ts'
-export { isNamespaceMember, objectKindOfPermission, objectPosition } from './engine/object-position.ts'
+export {
+  isNamespaceMember,
+  objectKindOfPermission,
+  type ObjectPosition,
+  objectPosition,
+} from './engine/object-position.ts'
 export { anonymousSubject, type KnownCaller } from './engine/subject.ts'
 export { mergeByPolicy } from './language/for-each.ts'
 export type { PolicyDocument } from './language/policy-document.ts'

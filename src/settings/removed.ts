@@ -173,8 +173,7 @@ export const removedOptions: Readonly<Record<string, string>> = {
   '* --kubernetes':
     'save the resources in a folder and use --policies: kubectl get accesspolicies.catalog-gateway.dev -A -o yaml > DIR/now.yaml',
   '* --last-used': 'read last-used-keys.json in the audit folder of the gateway: the time by key id',
-  '* --min-coverage':
-    "use --json, and compare coverage.percent: ... | jq --exit-status '.coverage.percent >= 80'",
+  '* --min-coverage': 'use --json: untested lists the rules that decide no test',
   'policy test --tests': 'put the tests into "tests" of a policy, such as one of the namespace []',
   'dev --max-upload': 'run `serve` and `backend`; limits.maxUploadBytes is a setting of the catalog',
   'policy diff --policies': 'put all policies of each side into its folder',

@@ -40,7 +40,7 @@ it.each(recipes)('the tests of the recipe "$name" pass and cover its rules', asy
   )
   const tested = await runCommand(test)
   expect(tested.output + tested.messages).toMatch(/^(\d+) of \1 tests passed/m)
-  expect(tested.output).toMatch(/^rule coverage: .* \(100 %\)$/m)
+  expect(tested.output).not.toContain('untested')
   expect(tested.status).toBe(0)
   // The linter warns of grants that have expired, and recipes show dates.
   const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.parse('2027-01-01T00:00:00Z'))

@@ -8,7 +8,8 @@ import {
   describePermissionSet,
   diffPolicies,
   mergeByPolicy,
-  type PolicyDiff,
+  type PolicyChange,
+  type ObjectPosition,
   type PolicyDocument,
   type ReportedCaller,
   summarizeDiff,
@@ -41,16 +42,15 @@ export function addDiff(policy: Command, io: Io): void {
     const found = await runStep('the policies cannot be compared', async () =>
       diffPolicies(one.set, other.set),
     )
-    const { changes } = found
-    if (changes.length === 0) return { content: changes, lines: ['no decision changes'] }
+    if (found.length === 0) return { content: found, lines: ['no decision changes'] }
     const lines = formatDiff(found, [...one.set.documents, ...other.set.documents])
-    const failure = failOnChange ? `${changes.length} decisions change` : undefined
-    return { content: changes, lines, failure }
+    const failure = failOnChange ? `${found.length} decisions change` : undefined
+    return { content: found, lines, failure }
   }
 }
 
 /** The lines of each change beneath its caller, with changes of several documents of a policy with `forEach` in one. */
-function formatDiff(found: PolicyDiff, documents: readonly PolicyDocument[]): readonly string[] {
+function formatDiff(found: readonly PolicyChange[], documents: readonly PolicyDocument[]): readonly string[] {
   const instances = new Set(documents.filter(({ instance }) => instance).map(({ name }) => name))
   const changes = summarizeDiff(found).map((summary) => {
     // The policy with `forEach` that decides now or, if that has none, the one that decided.
@@ -68,10 +68,10 @@ export function formatGroups(parts: readonly (readonly string[])[]): readonly st
 
 /** In several lines, the first of which names the caller. */
 function formatChange(change: ChangeSummary): string {
-  const { caller, direction, operations, conditions, before, after } = change
+  const { caller, direction, positions, operations, conditions, before, after } = change
   return [
     formatCaller(caller),
-    `  ${direction}  ${formatPosition(change)}: ${describePermissionSet(operations)}`,
+    `  ${direction}  ${formatPositions(positions)}: ${describePermissionSet(operations)}`,
     ...Object.entries(conditions).map(([text, result]) => `    if ${formatConditionResult(text, result)}`),
     ...formatOtherColumns('gains', after, before),
     ...formatOtherColumns('loses', before, after),
@@ -80,9 +80,17 @@ function formatChange(change: ChangeSummary): string {
   ].join('\n')
 }
 
-function formatPosition({ namespace, table, coversSubtree }: ChangeSummary): string {
-  if (table !== undefined) return `tables in ${formatIdentifierText(namespace)} such as ${table}`
-  return `${formatIdentifierText(namespace)} and ${coversSubtree ? 'everything' : 'anything no policy names'} beneath`
+const maxPositions = 10
+
+function formatPositions(positions: readonly ObjectPosition[]): string {
+  const texts = positions.map(({ namespace, table }) => {
+    const text = formatIdentifierText(namespace)
+    return table === undefined
+      ? `${text} and what no policy names beneath`
+      : `tables in ${text} such as ${table}`
+  })
+  const hidden = texts.length - maxPositions
+  return [...texts.slice(0, maxPositions), ...(hidden > 0 ? [`${hidden} more`] : [])].join('; ')
 }
 
 /** The columns that only one of two restricted answers has. */

@@ -56,12 +56,6 @@ export interface Answer {
   readonly restriction?: ReportedPart
 }
 
-export interface PolicyDiff {
-  readonly changes: readonly PolicyChange[]
-  /** Positions that represent all objects. Those with a table are listed only for namespaces with changed policies. */
-  readonly positions: readonly ObjectPosition[]
-}
-
 /**
  * Compares two policy sets. The result is complete: what is not listed does not change for any caller and any result of
  * conditions, provided that conditions with equal text have equal results.
@@ -73,16 +67,13 @@ export interface PolicyDiff {
  * rules, one represents all. Rules distinguish callers by name, groups and keys: first each named subject, an unnamed
  * caller and an anonymous caller are compared; if none of these differs, all combinations.
  */
-export function diffPolicies(one: PolicySet, other: PolicySet): PolicyDiff {
+export function diffPolicies(one: PolicySet, other: PolicySet): readonly PolicyChange[] {
   const permissions = listPermissions([...one.documents, ...other.documents])
   const namespaces = [...new Map([['', []], ...listNamespaces(one, other)]).values()]
   const edited = namespaces.filter((own) => describeOwn(one, own) !== describeOwn(other, own))
-  const isAffected = (namespace: Identifier): boolean => edited.some((above) => isWithin(namespace, above))
-  const positions = namespaces.flatMap((namespace): readonly ObjectPosition[] =>
-    isAffected(namespace) ? listPositionClasses([one, other], namespace) : [{ namespace, table: undefined }],
-  )
-  const changes = positions.flatMap((position) => {
-    if (!isAffected(position.namespace)) return []
+  const affected = namespaces.filter((namespace) => edited.some((above) => isWithin(namespace, above)))
+  const positions = affected.flatMap((namespace) => listPositionClasses([one, other], namespace))
+  return positions.flatMap((position) => {
     const possible = permissions.filter(
       (permission) => position.table === undefined || isNamespaceMember(permission),
     )
@@ -98,7 +89,6 @@ export function diffPolicies(one: PolicySet, other: PolicySet): PolicyDiff {
       )
     })
   })
-  return { changes, positions }
 }
 
 /** The policies of the namespace itself, and the tags that rules anywhere may read. */
@@ -286,45 +276,29 @@ function reportInputs({ caller, conditions }: Known): Pick<PolicyChange, 'caller
   }
 }
 
-/** A change of several operations for the same callers by the same rules. */
-export interface ChangeSummary extends Omit<PolicyChange, 'operation'> {
+/** A change of several operations, at several positions, for the same callers by the same rules. */
+export interface ChangeSummary extends Omit<PolicyChange, 'operation' | keyof ObjectPosition> {
   readonly operations: ReadonlySet<Permission>
-  /** Whether it covers everything beneath the namespace; otherwise it covers only the position itself. */
-  readonly coversSubtree: boolean
+  readonly positions: readonly ObjectPosition[]
 }
 
-/**
- * Summarizes a diff for people: changes that differ only in the operation are merged, and a change of a whole subtree
- * is listed once.
- */
-export function summarizeDiff({ changes, positions }: PolicyDiff): readonly ChangeSummary[] {
-  const alike = groupBy(changes, (change) =>
-    JSON.stringify({ ...change, namespace: undefined, table: undefined }),
-  )
-  const located = [...alike.values()].flatMap((list) => removeCovered(list, positions))
-  const merged = groupBy(located, (change) => JSON.stringify({ ...change, operation: undefined }))
-  return [...merged.values()].flatMap((list) => {
-    const operations = new Set(list.map(({ operation }) => operation))
-    return list.slice(0, 1).map((first) => ({ ...first, operations }))
+/** Summarizes changes for people: those that differ only in the operation or the position are one. */
+export function summarizeDiff(changes: readonly PolicyChange[]): readonly ChangeSummary[] {
+  const byPosition = groupBy(changes, (change) => JSON.stringify({ ...change, operation: undefined }))
+  const located = [...byPosition.values()].flatMap((alike) => {
+    const operations = alike.map(({ operation }) => operation)
+    return alike.slice(0, 1).map(({ namespace, table, operation: _, ...change }) => ({
+      change,
+      operations,
+      position: { namespace, table },
+    }))
   })
-}
-
-/** Of changes that differ only in their position, drops those beneath a change that covers its subtree. */
-function removeCovered(changes: readonly PolicyChange[], positions: readonly ObjectPosition[]) {
-  const changed = new Set(changes.map(positionKey))
-  const affectsTables = changes.some(({ operation }) => isNamespaceMember(operation))
-  const unchanged = positions.filter(
-    (position) => !changed.has(positionKey(position)) && (affectsTables || position.table === undefined),
+  const merged = groupBy(located, ({ change, operations }) => JSON.stringify([change, operations]))
+  return [...merged.values()].flatMap((alike) =>
+    alike.slice(0, 1).map(({ change, operations }) => ({
+      ...change,
+      operations: new Set(operations),
+      positions: alike.map(({ position }) => position),
+    })),
   )
-  // A change does not cover a subtree if a position in it does not change.
-  const covering = changes.filter(
-    (top) => top.table === undefined && !unchanged.some((one) => isWithin(one.namespace, top.namespace)),
-  )
-  return changes
-    .filter((change) => !covering.some((top) => top !== change && isWithin(change.namespace, top.namespace)))
-    .map((change) => ({ ...change, coversSubtree: covering.includes(change) }))
-}
-
-function positionKey({ namespace, table }: ObjectPosition): string {
-  return JSON.stringify([namespace, table])
 }

@@ -1,5 +1,4 @@
 import type { Permission } from '../../catalog-api/index.ts'
-import { groupBy } from '../../lib/index.ts'
 import type { AuthorizationRequest } from '../conditions/authorization-request.ts'
 import { qualifiedRuleName, type RuleReference } from '../engine/decision.ts'
 import { getPolicyName } from '../language/for-each.ts'
@@ -47,7 +46,7 @@ interface Disagreement {
 }
 
 /**
- * Runs tests: those of a policy with `mode: shadow` as if it were in force, all others without it. Covered is a rule that decided a
+ * Runs tests: those of a policy with `mode: shadow` as if it were in force, all others without it. A rule is tested if it decided a
  * request, or restricts one of a test with `sends` or `columns`.
  */
 export function runTests(
@@ -78,24 +77,17 @@ export function runTests(
     })
     return { ...test, passed: disagreements.length === 0, decisions: requests.length, disagreements }
   })
-  return { results, coverage: measureCoverage(decidingRules, all.documents) }
+  return { results, untested: listUntested(decidingRules, all.documents) }
 }
 
-/** A rule of a policy with forEach is one rule, covered if it is for each value. */
-function measureCoverage(decidingRules: ReadonlySet<string>, documents: readonly PolicyDocument[]) {
-  const located = documents.flatMap((document) => document.rules.map(({ id: rule }) => ({ document, rule })))
-  const byName = groupBy(located, ({ document, rule }) =>
-    qualifiedRuleName({ policy: getPolicyName(document), rule }),
+/** Lists the rules that decided no test. A rule of a policy with forEach is one rule, which each value must have tested. */
+function listUntested(decidingRules: ReadonlySet<string>, documents: readonly PolicyDocument[]) {
+  const untested = documents.flatMap((document) =>
+    document.rules
+      .filter(({ id: rule }) => !decidingRules.has(qualifiedRuleName({ policy: document.name, rule })))
+      .map(({ id: rule }) => qualifiedRuleName({ policy: getPolicyName(document), rule })),
   )
-  const untested = [...byName].flatMap(([name, all]) => {
-    const isDeciding = all.every(({ document, rule }) =>
-      decidingRules.has(qualifiedRuleName({ policy: document.name, rule })),
-    )
-    return isDeciding ? [] : [name]
-  })
-  const rules = byName.size
-  const tested = rules - untested.length
-  return { rules, tested, percent: rules === 0 ? 100 : Math.floor((100 * tested) / rules), untested }
+  return [...new Set(untested)]
 }
 
 function isExpected(

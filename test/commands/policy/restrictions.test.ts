@@ -197,7 +197,7 @@ async function runPolicyTest(table: string, expected: string) {
 it('test accepts the condition that is sent, and counts the restriction as tested', async () => {
   const { status, output } = await runPolicyTest('customers', `expect: allow, sends: "${sent}"`)
   expect(status).toBe(0)
-  expect(output).toContain('1 of 1 tests passed (1 decisions)\nrule coverage: 2 of 2 (100 %)\n')
+  expect(output).toBe('1 of 1 tests passed (1 decisions)\n')
 })
 
 it.for([
@@ -218,6 +218,6 @@ it.for([
 ] as const)('test %s', async ([, columns, table, left]) => {
   const { status, output } = await runPolicyTest(table, `expect: allow, columns: ${columns}`)
   expect(status).toBe(left === undefined ? 0 : 1)
-  if (left === undefined) expect(output).toContain('rule coverage: 2 of 2 (100 %)\n')
+  if (left === undefined) expect(output).not.toContain('untested')
   else expect(output).toContain(`    decided   allow by crm/reads (crm.yaml:6), columns ${left}\n`)
 })

@@ -104,10 +104,7 @@ it('analyses list extra operations', () => {
     compilePolicies(parse(ruleWith('read')).documents),
     compilePolicies(parse(ruleWith('read', 'CompactTable')).documents),
   ]
-  const changes = diffPolicies(before, after).changes.map(({ operation, direction }) => [
-    operation,
-    direction,
-  ])
+  const changes = diffPolicies(before, after).map(({ operation, direction }) => [operation, direction])
   expect(changes).toEqual([['CompactTable', 'gains']])
   const [access] = whatCan(after, createCaller('dev'))
   expect(access?.permits[0]?.operations).toContain('CompactTable')
