@@ -187,8 +187,8 @@ function formatPath(path: Path): string {
 }
 
 function describeValue(value: unknown, code: z.core.$ZodIssue['code'], source: string): string {
-  if (value === null || (code === 'too_small' && String(value) === '')) return 'empty'
-  if (Array.isArray(value)) return 'a list'
+  if (value === null) return 'empty'
+  if (Array.isArray(value)) return code === 'too_small' && value.length === 0 ? 'empty' : 'a list'
   if (typeof value === 'object') return 'a map'
   return typeof value === 'string' ? JSON.stringify(value) : source
 }
