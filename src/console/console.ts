@@ -8,10 +8,11 @@ import { isCrossSite, isLink, readSendingPage } from '../lib/index.ts'
 import { createAccessReport, listNamespaces } from './access-report.ts'
 import { createNewestEntriesReader } from './audit/newest-entries.ts'
 import { parseSearch } from './audit/search.ts'
-import { createThreadSearch } from './audit/search-in-thread.ts'
 import { readConsoleState, type ConsoleStateSource } from './console-state.ts'
+import { addPlayground, type PlaygroundSource } from './playground/playground.ts'
+import { createThreadRunner } from './thread/run-in-thread.ts'
 
-export interface ConsoleSource extends ConsoleStateSource {
+export interface ConsoleSource extends ConsoleStateSource, PlaygroundSource {
   readonly auditFolder: string
   readonly audit: Pick<AuditLog, 'status' | 'durableEnd'>
 }
@@ -23,7 +24,7 @@ export async function addConsole(server: FastifyInstance, source: ConsoleSource)
   const files = await readPageFiles()
   const { auditFolder } = source
   const readNewest = createNewestEntriesReader(auditFolder, () => source.audit.durableEnd())
-  const search = createThreadSearch()
+  const search = createThreadRunner()
   await server.register((scope, _options, done) => {
     scope.addHook('onRequest', (request, reply, next) => {
       void reply.headers(consoleHeaders)
@@ -60,6 +61,7 @@ export async function addConsole(server: FastifyInstance, source: ConsoleSource)
         return createAccessReport(source.policies(), kind, id)
       }),
     )
+    addPlayground(scope, pageRoute, source)
     done()
   })
 }

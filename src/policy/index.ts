@@ -21,7 +21,7 @@ export {
   formatSight,
 } from './analysis/format-policy.ts'
 export { type Entitlements, listTableRules, whatCan, whoCan, whoCanTag } from './analysis/grants.ts'
-export type { Finding } from './analysis/lint/finding.ts'
+export { createRefusedFinding, type Finding } from './analysis/lint/finding.ts'
 export { type KnownCredentials, listNames, suggestGroup } from './analysis/lint/lint-names.ts'
 export { lintWithShadowPolicies } from './analysis/lint/lint-policies.ts'
 export { countCalls, type RecordedCall, type ReplayedCalls, replayCalls } from './analysis/replay.ts'
@@ -54,11 +54,13 @@ export {
 export { anonymousSubject, type KnownCaller } from './engine/subject.ts'
 export { mergeByPolicy } from './language/for-each.ts'
 export type { PolicyDocument } from './language/policy-document.ts'
+export { formatProblem, PolicyError, type PolicyProblem } from './language/policy-error.ts'
 export {
   createPolicyVocabulary,
   describePermissionSet,
   listPermissions,
   type PolicyVocabulary,
+  type VocabularyOptions,
 } from './language/policy-vocabulary.ts'
 export {
   createCaller,
@@ -73,7 +75,7 @@ export type { VisibleColumns } from './restrictions/column-types.ts'
 export { FilterError } from './restrictions/filter-tokens.ts'
 export { printFilter } from './restrictions/print-filter.ts'
 export { type CallerRestriction, isSameRestriction, listStructs } from './restrictions/restriction.ts'
-export { assertAnyPolicy } from './source/document-problems.ts'
+export { assertAnyPolicy, collectDocuments, findDocumentProblems } from './source/document-problems.ts'
 export { type ResourceResult, watchKubernetesPolicies } from './source/kubernetes/kubernetes-policies.ts'
 export { fileOfResource } from './source/kubernetes/review-resources.ts'
 export { createStatusWriter } from './source/kubernetes/status-writer.ts'
@@ -82,6 +84,7 @@ export {
   createSettingsVocabulary,
   type LoadedPolicies,
   loadPolicies,
+  parsePolicyFile,
   readPolicies,
   type ShadowDifference,
 } from './source/load-policies.ts'
@@ -103,4 +106,4 @@ export {
   type Grounds,
   isConcealed,
 } from './visibility/concealment.ts'
-export { findByVisibility, isListing } from './visibility/visibility.ts'
+export { decideListing, findByVisibility, isListing } from './visibility/visibility.ts'

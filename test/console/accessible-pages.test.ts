@@ -29,6 +29,19 @@ afterAll(async () => {
 
 const views = {
   'the console': openConsole,
+  'a policy tried in the console': async (page: Page) => {
+    await openConsole(page, gateway)
+    await page.getByLabel(/Text, tried beside/).press('ControlOrMeta+End')
+    await page.keyboard.type(
+      'restrict: [{ id: part, subjects: { users: [ada] }, tables: [orders], columns: { id: number } }]',
+    )
+    await page.keyboard.press('Enter')
+    await page.getByRole('button', { name: 'Try', exact: true }).click()
+    await page
+      .getByText(/^allowed$/)
+      .first()
+      .waitFor()
+  },
   'an operation in /docs': openDocs,
   'the credentials in /docs': async (page: Page) => {
     await page.goto(`${gateway.url}/docs`)

@@ -124,6 +124,38 @@ inBrowser('callers are shown with the rules that grant them something', async ()
   expect(pageErrors.filter((text) => !text.includes('400'))).toEqual([])
 })
 
+inBrowser('a policy is tried: findings and failed tests by line, and a decision', async () => {
+  const text = page.getByLabel(/Text, tried beside/)
+  const result = page.getByRole('region', { name: 'Result' })
+  const attempt = page.getByRole('button', { name: 'Try', exact: true })
+  const usual = await text.inputValue()
+  expect(await page.locator('#playground-lines').innerText()).toBe(
+    usual
+      .split('\n')
+      .map((_, index) => index + 1)
+      .join('\n'),
+  )
+  await text.fill(usual.replace('effect: allow', 'effect: permit'))
+  await attempt.click()
+  await result.getByRole('button', { name: /^8:/ }).click()
+  expect(await page.evaluate('getSelection().toString()')).toBe('    effect: permit')
+  const deny = usual
+    .replace('effect: allow', 'effect: deny')
+    .replaceAll('[prod, sales', '[tried')
+    .replace('users: [ada]', 'any: true')
+    .replace('[read]', '[all]')
+  await text.fill(deny)
+  await page.getByLabel('Caller, or nothing').fill('dev')
+  await page.getByLabel('Table or namespace').fill('tried/orders')
+  await attempt.click()
+  await result.getByText(/denied.*dev: QueryTable on tried\/orders.*in force: allowed/).waitFor()
+  await result.getByText(/by sales-readers\/read \(new policy:7\)/).waitFor()
+  await result.getByText('0 of 1 passed').waitFor()
+  await result.getByRole('button', { name: '12', exact: true }).click()
+  expect(await page.evaluate('getSelection().toString()')).toBe('  - name: readers read')
+  expect(pageErrors).toEqual([])
+})
+
 inBrowser('a refusal shows its rule', async () => {
   expect((await gateway.post('/v1/namespace/closed/drop', { as: 'alice', body: {} })).status).toBe(403)
   const denied = entries().filter({ hasText: 'denied by closed/alice' }).first()

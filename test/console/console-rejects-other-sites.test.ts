@@ -33,6 +33,7 @@ const paths = [
   '/console/access',
   '/console/namespaces',
   '/console/search',
+  '/console/policy-files',
 ]
 
 it('rejects a page with another host name, as after DNS rebinding', async () => {

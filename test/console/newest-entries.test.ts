@@ -2,7 +2,6 @@ import { expect, it } from 'vitest'
 import { openAuditLog, type AuditLog } from '../../src/audit/log/audit-log.ts'
 import type { AuditEntry } from '../../src/console/audit/audit-entries.ts'
 import { parseSearch, searchEntries } from '../../src/console/audit/search.ts'
-import { createThreadSearch } from '../../src/console/audit/search-in-thread.ts'
 import { CatalogError } from '../../src/catalog-api/catalog-error.ts'
 import { createNewestEntriesReader } from '../../src/console/audit/newest-entries.ts'
 import {
@@ -108,20 +107,6 @@ it('a search finds requests in the whole log, with outcomes that came later', as
   expect((await find({ kinds: 'refusal' })).entries).toEqual([])
   expect((await find({ until: new Date(0).toISOString() })).entries).toEqual([])
   await log.close()
-})
-
-it('a search runs in a thread, one at a time', async () => {
-  const folder = await temporaryFolder()
-  const log = await openLog(folder)
-  await log.recordIntent(anIntent('wanted'))
-  await log.close()
-  const search = createThreadSearch()
-  const wanted = { auditFolder: folder, selection: parseSearch({ request: 'wanted' }) }
-  const [found, refused] = await Promise.all([search(wanted), search(wanted)])
-  expect(found).toMatchObject({ isComplete: true, entries: [{ request: 'wanted' }] })
-  expect(refused).toEqual({ error: expect.stringContaining('another search is running') })
-  const elsewhere = { ...wanted, auditFolder: `${folder}/none` }
-  expect(await search(elsewhere)).toEqual({ error: expect.stringContaining('cannot be read') })
 })
 
 it.for([{ since: 'yesterday' }, { kinds: 'all' }, { object: 'a//b' }, { unknown: 'x' }])(

@@ -90,7 +90,7 @@ function buildDevSettings(folder: string, options: DevOptions, catalog: BundledC
       apiKeys: { store: join(folder, devFiles.store), pepperFile: join(folder, devFiles.pepper) },
     },
     policies: { folder: resolve(options.policies) },
-    // `policy replay` decides recorded calls, for which it needs reads and groups.
+    // `policy replay` and the playground decide recorded calls, for which they need reads and groups.
     audit: { folder: join(folder, devFiles.audit), reads: true, redaction: { maxRecordedGroups: 20 } },
     dialects: ['lance'],
     outbound: { proxy: { noProxy: ['*'] } },

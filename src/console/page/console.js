@@ -2,6 +2,7 @@ import { openAccessView, showAccess } from './access-view.js'
 import { openSearch, showNewest } from './audit-view.js'
 import { byId, timeOfDay } from './elements.js'
 import { errorText, fetchJson } from './fetch-json.js'
+import { openPlayground } from './playground-view.js'
 import { showState, showStatus } from './state-views.js'
 
 const pollIntervalMs = 2000
@@ -15,6 +16,7 @@ let revision
 
 openSearch()
 openAccessView()
+openPlayground()
 void poll()
 
 /**

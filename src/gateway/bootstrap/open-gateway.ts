@@ -20,6 +20,7 @@ import { createClientAddressReader, createForwardedCertificateReader } from '../
 import type { Pipeline } from '../pipeline.ts'
 import { createRequestHandler } from '../request-handler.ts'
 import { cacheRoutes, createRouteFinder } from '../stages/match.ts'
+import { createSettingsVocabulary } from '../../policy/index.ts'
 import { openIdentity } from './open-identity.ts'
 import { openLimits } from './open-limits.ts'
 import type { Bootstrap } from './open-observability.ts'
@@ -111,6 +112,7 @@ export async function openGateway(
           const { values } = await metrics.policy_last_reload_success_timestamp_seconds.get()
           return values[0]?.value ?? 0
         },
+        vocabulary: createSettingsVocabulary(settings).options,
         audit: auditLog,
         auditFolder: settings.audit.folder,
         sinks,

@@ -38,7 +38,7 @@ function assertNone(problems: readonly PolicyProblem[]): void {
  * Finds what documents that come into force together declare twice, tags in several spellings, every tag that a rule names
  * and none of the documents declares, and every restriction by tags that declared columns contradict.
  */
-function* findDocumentProblems(documents: readonly PolicyDocument[]): Steps<readonly PolicyProblem[]> {
+export function* findDocumentProblems(documents: readonly PolicyDocument[]): Steps<readonly PolicyProblem[]> {
   const declarations = documents.flatMap(listDeclarations)
   const problems = [...findRepeated(declarations), ...findOtherSpellings(declarations)]
   const inForce = new PolicyTree(documents.filter(({ isShadow }) => !isShadow))

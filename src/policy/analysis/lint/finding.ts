@@ -1,5 +1,6 @@
 import type { LocatedRule } from '../../engine/compiled-rule.ts'
 import type { AcceptedFinding, PolicyDocument } from '../../language/policy-document.ts'
+import type { PolicyProblem } from '../../language/policy-error.ts'
 
 /** Severity. `error`: a rule that can never decide. `warning`: probably a mistake. `info`: worth a review. `accepted`: intended. */
 type FindingLevel = 'error' | 'warning' | 'info' | 'accepted'
@@ -39,6 +40,11 @@ export function createFinding({ document, rule }: RuleOrDocument, [level, check,
   const subject = rule === undefined ? name : `${name}/${rule.id}`
   const about = { level, check, file, line, column, policy: name, ...(rule && { rule: rule.id }) }
   return { ...about, message: `${subject} ${message}` }
+}
+
+/** The finding for an error that keeps policies from coming into force. */
+export function createRefusedFinding({ file, line = 1, column, message }: PolicyProblem): Finding {
+  return { level: 'error', check: 'refused', file, line, ...(column && { column }), message }
 }
 
 /**

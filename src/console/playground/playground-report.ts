@@ -1,0 +1,131 @@
+import { parseIdentifierText, refusal } from '../../catalog-api/index.ts'
+import { anonymousPrincipal } from '../../identity/index.ts'
+import { runAtOnce, suggestSimilar } from '../../lib/index.ts'
+import {
+  type AuthorizationRequest,
+  collectDocuments,
+  compileContents,
+  createRefusedFinding,
+  createWrittenRequest,
+  decideListing,
+  explain,
+  findDocumentProblems,
+  formatDisagreements,
+  formatProblem,
+  lintWithShadowPolicies,
+  type LoadedPolicies,
+  parsePolicyFile,
+  type PolicyDocument,
+  PolicyError,
+  type PolicyProblem,
+  type PolicySet,
+  type PolicyVocabulary,
+  runTests,
+} from '../../policy/index.ts'
+import type { Trial } from './trial.ts'
+
+/** The name of a text that replaces no file. */
+const newFile = 'new policy'
+
+const maxFindings = 200
+
+/**
+ * Reports the errors in the text, or in other policies because of it, and the findings of the lint about it; if there are no
+ * errors, also what became of its tests and the answers to the questions. Throws CatalogError for an invalid id or an unknown
+ * operation.
+ */
+export function createPlaygroundReport(
+  { text, file, questions }: Trial,
+  inForce: readonly PolicyDocument[],
+  vocabulary: PolicyVocabulary,
+) {
+  const name = file ?? newFile
+  const requests = questions.map((question) => createRequest(question, vocabulary))
+  const parsed = parsePolicyFile({ name, bytes: Buffer.from(text) }, vocabulary)
+  const rest = { documents: inForce.filter((document) => document.file !== file), tests: [], problems: [] }
+  let after: LoadedPolicies
+  try {
+    const documents = collectDocuments([rest, parsed])
+    assertNoNewTagProblems(documents, inForce, name)
+    after = compileContents({ documents, tests: parsed.tests })
+  } catch (error) {
+    if (!(error instanceof PolicyError)) throw error
+    const problems = error.problems
+      .slice(0, maxFindings)
+      .map((problem) => (problem.file === name ? problem : { file: name, message: formatProblem(problem) }))
+    return { findings: problems.map(createRefusedFinding), outcome: undefined }
+  }
+  const { set: current } = compileContents({ documents: inForce, tests: [] })
+  const findings = lintWithShadowPolicies(after).filter((one) => one.file === name)
+  return {
+    findings: findings.slice(0, maxFindings),
+    outcome: {
+      answers: requests.map((request) => createAnswer(request, current, after.set)),
+      tests: createTestReport(after),
+    },
+  }
+}
+
+function createRequest(
+  { principal, groups, operation, id }: Trial['questions'][number],
+  { permissions: { names } }: PolicyVocabulary,
+): AuthorizationRequest {
+  const permission = names.find((name) => name === operation)
+  if (permission === undefined)
+    throw refusal(
+      'invalid_request',
+      `unknown operation ${JSON.stringify(operation)}${suggestSimilar(operation, names)}`,
+    )
+  return createWrittenRequest({
+    principal:
+      principal === ''
+        ? anonymousPrincipal
+        : { name: principal, method: 'api-key', groups: new Set(groups), credentialId: '' },
+    permission,
+    id: parseIdentifierText(id),
+    given: { now: new Date().toISOString() },
+  })
+}
+
+/** Of the tests in the text, those that failed, and the number of all. */
+function createTestReport(after: LoadedPolicies) {
+  const failed = runTests(after.tests, after).results.filter(({ passed }) => !passed)
+  return {
+    count: after.tests.length,
+    failed: failed
+      .slice(0, maxFindings)
+      .map((test) => ({ line: test.line, name: test.name, text: formatDisagreements(test).join('\n') })),
+    failures: failed.length,
+  }
+}
+
+/** With the explanation that `policy explain` prints. */
+function createAnswer(request: AuthorizationRequest, before: PolicySet, after: PolicySet) {
+  const { title, report, lines } = explain(after, request)
+  return {
+    title,
+    before: decideListing(before, request).decision.allowed,
+    after: report.decision.allowed,
+    explanation: lines.join('\n'),
+  }
+}
+
+/**
+ * Throws PolicyError with the tag problems of the text, and with those at positions of others that have none in force:
+ * resources of a cluster may have some.
+ */
+function assertNoNewTagProblems(
+  documents: readonly PolicyDocument[],
+  inForce: readonly PolicyDocument[],
+  name: string,
+): void {
+  const known = new Set(runAtOnce(findDocumentProblems(inForce)).map(formatPosition))
+  const problems = runAtOnce(findDocumentProblems(documents)).filter(
+    (problem) => problem.file === name || !known.has(formatPosition(problem)),
+  )
+  if (problems.length > 0) throw new PolicyError(problems)
+}
+
+function formatPosition(problem: PolicyProblem): string {
+  return formatProblem({ ...problem, message: '' })
+}

@@ -1,0 +1,95 @@
+import { request } from 'undici'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { allowEverything, openGateway, type TestedGateway } from '../gateway/support/open-gateway.ts'
+import {
+  respondWith,
+  startRecordingUpstream,
+  type RecordingUpstream,
+} from '../gateway/support/recording-upstream.ts'
+
+let gateway: TestedGateway
+let upstream: RecordingUpstream
+
+beforeAll(async () => {
+  upstream = await startRecordingUpstream()
+  upstream.answering = respondWith(200, {})
+  gateway = await openGateway(upstream.url, {
+    policies: [allowEverything],
+    adjust: (settings) => ({ ...settings, admin: { ...settings.admin, console: true } }),
+  })
+  await gateway.post('/v1/namespace/sales/create', { body: {} })
+  await gateway.post('/v1/namespace/lab/create', { body: {} })
+})
+
+afterAll(async () => {
+  await gateway.close()
+  await upstream.close()
+})
+
+async function post(body: unknown, headers: Record<string, string> = {}) {
+  const response = await request(`${gateway.adminUrl}/console/playground`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  })
+  return { status: response.statusCode, body: await response.body.json() }
+}
+
+const deny = `apiVersion: catalog-gateway/v1
+kind: AccessPolicy
+metadata:
+  name: tried
+namespace: [sales]
+rules:
+  - { id: frozen, effect: deny, subjects: { any: true }, operations: [all] }
+`
+const question = { principal: 'dev', groups: [], operation: 'CreateNamespace', id: 'sales' }
+
+it('shows the decision and its rules, and changes nothing', async () => {
+  const { status, body } = await post({ text: deny, questions: [question] })
+  expect(status).toBe(200)
+  expect(body).toMatchObject({
+    outcome: {
+      answers: [
+        {
+          before: true,
+          after: false,
+          explanation: expect.stringContaining('by tried/frozen (new policy:7)') as string,
+        },
+      ],
+      tests: { count: 0 },
+    },
+  })
+  expect((await gateway.post('/v1/namespace/sales/create', { body: {} })).status).toBe(200)
+})
+
+it('a text replaces a file in force', async () => {
+  const { statusCode, body: files } = await request(`${gateway.adminUrl}/console/policy-files`)
+  expect([statusCode, await files.json()]).toEqual([200, { files: ['policies.yaml'] }])
+  const replaced = await post({ text: deny, file: 'policies.yaml', questions: [{ ...question, id: 'lab' }] })
+  expect(replaced.body).toMatchObject({ outcome: { answers: [{ before: true, after: false }] } })
+  const beside = await post({ text: deny, questions: [{ ...question, id: 'lab' }] })
+  expect(beside.body).toMatchObject({ outcome: { answers: [{ before: true, after: true }] } })
+})
+
+it.for([
+  ['an unknown operation', { text: deny, questions: [{ ...question, operation: 'DropTabel' }] }, /DropTable/],
+  ['an invalid id', { text: deny, questions: [{ ...question, id: 'a//b' }] }, /empty/],
+  ['a member that is not known', { text: deny, folder: '/etc' }, /expected a policy text/],
+  ['a text that is too large', { text: 'x'.repeat(300_000) }, /at most 262144 bytes/],
+] as const)('%s is refused with a message', async ([, sent, message]) => {
+  expect(await post(sent)).toEqual({ status: 400, body: { error: expect.stringMatching(message) } })
+})
+
+it('one text is tried at a time', async () => {
+  const statuses = (await Promise.all([post({ text: deny }), post({ text: deny })])).map(
+    ({ status }) => status,
+  )
+  expect(statuses.filter((status) => status === 200)).toHaveLength(1)
+  expect(statuses).toContain(400)
+})
+
+it('another site cannot try a text', async () => {
+  expect(await post({ text: deny }, { 'sec-fetch-site': 'cross-site' })).toMatchObject({ status: 403 })
+  expect(await post({ text: deny }, { origin: 'https://evil.example' })).toMatchObject({ status: 403 })
+})
