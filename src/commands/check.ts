@@ -36,7 +36,9 @@ import { quoteForMessage } from '../catalog-api/index.ts'
 import {
   assertAnyPolicy,
   createSettingsVocabulary,
+  lintWithShadowPolicies,
   listIgnoredFiles,
+  type LoadedPolicies,
   loadPolicies,
   namePolicyFolders,
 } from '../policy/index.ts'
@@ -46,6 +48,7 @@ import { readConfig } from './common/arguments.ts'
 import { runStep, CommandFailure } from './common/command-failure.ts'
 import type { Io } from './common/io.ts'
 import { formatExample, newCommand } from './common/new-command.ts'
+import { countFindings, readKnownCredentials } from './policy/policy-lint.ts'
 
 export function checkCommand(io: Io): Command {
   return newCommand('check', io)
@@ -62,7 +65,7 @@ export function checkCommand(io: Io): Command {
     )
     .action(async ({ config, probe }: { config: string; probe?: true }) => {
       const settings = await readConfig(config, io)
-      const { outbound, used } = await checkResources(settings, io)
+      const { outbound, loaded, used } = await checkResources(settings, io)
       if (probe) await probeUpstreams(settings.upstreams, outbound, io)
       const ignored = await listIgnoredFiles(settings.policies.folder)
       const warnings = [
@@ -71,6 +74,7 @@ export function checkCommand(io: Io): Command {
           (entry) => `NO_PROXY: the entry ${quoteForMessage(entry)} is malformed, and matches no host`,
         ),
         ...findSettingsWarnings(settings),
+        ...(await findPolicyWarnings(settings, loaded, config)),
         ...used,
       ]
       for (const warning of warnings) io.stderr.write(`warning: ${warning}\n`)
@@ -78,9 +82,16 @@ export function checkCommand(io: Io): Command {
     })
 }
 
+async function findPolicyWarnings(settings: GatewaySettings, loaded: LoadedPolicies, config: string) {
+  const findings = lintWithShadowPolicies(loaded, await readKnownCredentials(settings))
+  const { errors, warnings, text } = countFindings(findings)
+  if (errors + warnings === 0) return []
+  return [`the policies have findings (${text}); see catalog-gateway policy lint --config ${config}`]
+}
+
 /**
  * Reads every file that the settings name, and tries their ports and the audit folder; reports all errors, not just the
- * first. Returns in sentences what another process uses, such as the running gateway.
+ * first. Returns the policies, and in sentences what another process uses, such as the running gateway.
  */
 async function checkResources(settings: GatewaySettings, io: Io) {
   const { listen, policies, identity, audit, upstreams, listing, limits, traces } = settings
@@ -112,9 +123,10 @@ async function checkResources(settings: GatewaySettings, io: Io) {
     await use(`the TLS files of ${setting}`, tls, (files) => readTlsFiles(files, `of ${setting}`))
   await use('the certificates of `listen`', listen.tls, readServerCertificates)
   const vocabulary = createSettingsVocabulary(settings)
+  let loaded: LoadedPolicies | undefined
   const folders = policies.folder.join(' and ')
   await check(`the policies in ${folders} cannot be used`, async () => {
-    const loaded = await loadPolicies(policies.folder, vocabulary)
+    loaded = await loadPolicies(policies.folder, vocabulary)
     for (const { path, prefix } of namePolicyFolders(policies.folder)) {
       const files = loaded.withShadowPolicies.documents.filter(({ file }) => file.startsWith(prefix))
       assertAnyPolicy(path, files.length)
@@ -160,8 +172,8 @@ async function checkResources(settings: GatewaySettings, io: Io) {
   for (const { path, address } of listServers(settings))
     await tryUse(`the address of ${path.join('.')}`, () => tryListen(address))
   await tryUse('audit.folder', () => checkAuditFolder(audit.folder))
-  if (failures.length > 0) throw new CommandFailure(failures.join('\n'))
-  return { outbound, used }
+  if (failures.length > 0 || loaded === undefined) throw new CommandFailure(failures.join('\n'))
+  return { outbound, loaded, used }
 }
 
 async function tryListen({ host, port }: ListenAddress): Promise<void> {

@@ -192,6 +192,16 @@ it('a port and an audit folder that the running gateway may use are warnings', a
   )
 })
 
+it('counts what lint finds', async () => {
+  const { folder, file, check } = await configuredFolder()
+  const rules = [{ ...policy.rules[0], subjects: { users: ['crop:ann'] } }]
+  await writeFile(join(folder, 'policies', 'everybody.yaml'), stringify({ ...policy, rules }))
+  expect(await check()).toMatchObject({
+    status: 0,
+    messages: `warning: the policies have findings (0 errors, 1 warning); see catalog-gateway policy lint --config ${file}\n`,
+  })
+})
+
 it('warns of an upstream whose url has the /v1 of the interface', async () => {
   const { write, check } = await configuredFolder()
   await write({ upstream: { url: 'http://127.0.0.1:1/v1' } })

@@ -31,7 +31,7 @@ const introduction = `<!-- Written by \`npm run reference\` from the settings in
 Settings are a YAML file. An unknown key is an error; all errors are reported at once, with their lines. Paths are
 relative to the file. \`catalog-gateway check --config FILE\` prints the effective settings of a gateway, without secrets,
 and fails if \`serve\` could not use a file, a policy, a key, an address or the audit folder. A port or an audit folder in use is a
-warning: by the running gateway, perhaps.
+warning: by the running gateway, perhaps. Findings of \`policy lint\` are counted.
 
 The end of a key states its unit. Instead of a number in this unit, a key may have a value with a unit: ${describeUnits()}.
 

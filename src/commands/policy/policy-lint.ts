@@ -45,7 +45,7 @@ async function lint(loaded: SourcePolicies, options: Options): Promise<Report> {
   return { content: findings, lines: [...lines, summary] }
 }
 
-function countFindings(findings: readonly Finding[]) {
+export function countFindings(findings: readonly Finding[]) {
   const count = (wanted: string): number => findings.filter(({ level }) => level === wanted).length
   const [errors, warnings] = [count('error'), count('warning')]
   return { errors, warnings, text: `${formatCount(errors, 'error')}, ${formatCount(warnings, 'warning')}` }
@@ -56,7 +56,7 @@ function createIgnoredFinding(file: string): Finding {
 }
 
 /** Reads the names that the settings and the API keys give. Throws CommandFailure if a file cannot be read. */
-async function readKnownCredentials({ identity }: GatewaySettings): Promise<KnownCredentials> {
+export async function readKnownCredentials({ identity }: GatewaySettings): Promise<KnownCredentials> {
   const { apiKeys, bootstrapKey } = identity
   const stored =
     apiKeys &&
