@@ -56,7 +56,10 @@ export function checkCommand(io: Io): Command {
       'check settings, policies, keys, ports and the audit folder, and print the effective settings',
     )
     .requiredOption('--config <file>', 'settings file (YAML)')
-    .option('--probe', 'also read from each upstream, with the credential of the gateway')
+    .option(
+      '--probe',
+      'also read from each upstream, with the credential of the gateway, and try the columns that `rows` names',
+    )
     .addHelpText('after', formatExample('catalog-gateway check --config gateway.yaml --probe'))
     .addHelpText(
       'after',
@@ -66,7 +69,7 @@ export function checkCommand(io: Io): Command {
     .action(async ({ config, probe }: { config: string; probe?: true }) => {
       const settings = await readConfig(config, io)
       const { outbound, loaded, used } = await checkResources(settings, io)
-      if (probe) await probeUpstreams(settings.upstreams, outbound, io)
+      if (probe) await probeUpstreams(settings.upstreams, loaded.set, outbound, io)
       const ignored = await listIgnoredFiles(settings.policies.folder)
       const warnings = [
         ...ignored.map(({ path }) => `${path} is not read; expected the extension .yaml or .yml`),

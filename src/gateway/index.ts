@@ -8,7 +8,7 @@ export { listHeadPermissions } from './authorization/list-required-permissions.t
 export { upstreamBounds } from './bounds.ts'
 export { listUpstreamTables, listUpstreamVersions } from './changes/list-upstream-versions.ts'
 export { readPageTokenSecret } from './sealed-tokens.ts'
-export { openOwnClient, type UpstreamAccess } from './upstream/own-client.ts'
+export { openOwnClient, ownOperations, type UpstreamAccess } from './upstream/own-client.ts'
 export { createUpstreams, readUpstreamOptions, type Upstreams } from './upstream/upstreams.ts'
 
 /** Starts a gateway. Loaded when it is called: most commands start none. */

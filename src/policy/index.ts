@@ -74,7 +74,12 @@ export type { PolicySet } from './policy-set.ts'
 export type { VisibleColumns } from './restrictions/column-types.ts'
 export { FilterError } from './restrictions/filter-tokens.ts'
 export { printFilter } from './restrictions/print-filter.ts'
-export { type CallerRestriction, isSameRestriction, listStructs } from './restrictions/restriction.ts'
+export {
+  type CallerRestriction,
+  isSameRestriction,
+  listRowColumns,
+  listStructs,
+} from './restrictions/restriction.ts'
 export { assertAnyPolicy, collectDocuments, findDocumentProblems } from './source/document-problems.ts'
 export { type ResourceResult, watchKubernetesPolicies } from './source/kubernetes/kubernetes-policies.ts'
 export { fileOfResource } from './source/kubernetes/review-resources.ts'

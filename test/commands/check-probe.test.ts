@@ -46,6 +46,39 @@ it('fails for an upstream that refuses the credential, has no such path, or cann
   })
 })
 
+it('names a column of `rows` that the table does not have', async () => {
+  const upstream = await startRecordingUpstream()
+  onTestFinished(() => upstream.close())
+  const schema = { fields: [{ name: 'id' }, { name: 'region' }] }
+  upstream.answering = ({ target }, response) => {
+    response.writeHead(target.includes('missing') ? 404 : 200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify({ namespaces: [], schema }))
+  }
+  const restrict = (rows: string) => ({
+    name: 'crm',
+    namespace: ['crm'],
+    restrict: [
+      {
+        id: 'eu',
+        subjects: { groups: ['analysts'] },
+        tables: ['people', 'missing', '*_old'],
+        columns: { id: 'number' },
+        rows,
+      },
+    ],
+    rules: [],
+  })
+  const wrong = await probe({ url: upstream.url }, { policies: [restrict("regoin = 'EU'")] })
+  expect(wrong.status).toBe(1)
+  expect(wrong.messages).toContain(
+    'upstream catalog: crm/people has no column "regoin", which `rows` of crm/eu names; did you mean "region"?',
+  )
+  expect(wrong.messages).toContain('the columns of crm/missing are unknown: DescribeTable got 404')
+  expect(await probe({ url: upstream.url }, { policies: [restrict("region = 'EU'")] })).toMatchObject({
+    status: 0,
+  })
+})
+
 it('warns of entries of NO_PROXY that match nothing', async () => {
   const { url } = await runningBackend()
   const { status, messages } = await probe({ url: url() }, { environment: { NO_PROXY: 'a.example, 10.*' } })

@@ -2,6 +2,8 @@ import {
   type HeaderDialect,
   headerDialectNames,
   headerDialects,
+  type Identifier,
+  isWithin,
   openApiPath,
 } from '../../catalog-api/index.ts'
 import type { UpstreamSettings } from '../../config/index.ts'
@@ -13,15 +15,18 @@ import {
 } from '../../gateway/index.ts'
 import { readOnce, toError } from '../../lib/index.ts'
 import { describeConnectFailure, type Outbound } from '../../outbound/index.ts'
+import type { PolicySet } from '../../policy/index.ts'
 import { CommandFailure } from './command-failure.ts'
+import { findMissingColumns } from './find-missing-columns.ts'
 import type { Io } from './io.ts'
 
 /**
  * Reads from each upstream, and prints to stderr how it responds, and which settings fit it better. Throws CommandFailure
- * with all upstreams that cannot be used.
+ * with all upstreams that cannot be used, and all columns that restrictions name and tables do not have.
  */
 export async function probeUpstreams(
   upstreams: readonly UpstreamSettings[],
+  policies: PolicySet,
   outbound: Outbound,
   { stderr }: Io,
 ): Promise<void> {
@@ -38,12 +43,28 @@ export async function probeUpstreams(
       })
       const problem = findProblem(settings, probe)
       if (problem !== undefined) failures.push(`the upstream ${name} (${url}) cannot be used:\n  ${problem}`)
-      else stderr.write(describeProbe(settings, probe))
+      else {
+        stderr.write(describeProbe(settings, probe))
+        const isIts = (namespace: Identifier): boolean => findUpstream(upstreams, namespace) === settings
+        const { problems, notes } = await findMissingColumns(options, policies, isIts)
+        for (const note of notes) stderr.write(`upstream ${name}: ${note}\n`)
+        failures.push(...problems.map((text) => `upstream ${name}: ${text}`))
+      }
     } catch (error) {
       failures.push(toError(error).message)
     }
   }
   if (failures.length > 0) throw new CommandFailure(failures.join('\n'))
+}
+
+/** Returns the upstream of the tables in a namespace. */
+function findUpstream(
+  upstreams: readonly UpstreamSettings[],
+  namespace: Identifier,
+): UpstreamSettings | undefined {
+  const getDepth = ({ namespaces = [[]] }: UpstreamSettings): number =>
+    Math.max(-1, ...namespaces.filter((root) => isWithin(namespace, root)).map((root) => root.length))
+  return upstreams.toSorted((one, other) => getDepth(other) - getDepth(one))[0]
 }
 
 function findProblem(
