@@ -90,7 +90,6 @@ export {
   type LoadedPolicies,
   loadPolicies,
   parsePolicyFile,
-  readPolicies,
   type ShadowDifference,
 } from './source/load-policies.ts'
 export { listIgnoredFiles, namePolicyFolders } from './source/policy-folder.ts'

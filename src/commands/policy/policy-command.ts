@@ -2,12 +2,11 @@ import type { Command } from 'commander'
 import type { GatewaySettings } from '../../config/index.ts'
 import {
   assertAnyPolicy,
-  compileContents,
   createPolicyVocabulary,
   createSettingsVocabulary,
   type LoadedPolicies,
+  loadPolicies,
   type PolicyVocabulary,
-  readPolicies,
 } from '../../policy/index.ts'
 import { collect, readConfig } from '../common/arguments.ts'
 import { CommandFailure, runStep } from '../common/command-failure.ts'
@@ -86,8 +85,8 @@ export async function loadSources(
   const folders = paths.length === 0 ? (settings?.policies.folder ?? []) : paths
   const names = folders.join(' and ')
   return runStep(`the policies in ${names} cannot be used`, async () => {
-    const contents = await readPolicies(folders, vocabulary)
-    assertAnyPolicy(names, contents.documents.length)
-    return { ...compileContents(contents), folders, vocabulary, settings }
+    const loaded = await loadPolicies(folders, vocabulary)
+    assertAnyPolicy(names, loaded.withShadowPolicies.documents.length)
+    return { ...loaded, folders, vocabulary, settings }
   })
 }

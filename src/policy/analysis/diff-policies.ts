@@ -287,7 +287,7 @@ export function summarizeDiff(changes: readonly PolicyChange[]): readonly Change
   const byPosition = groupBy(changes, (change) => JSON.stringify({ ...change, operation: undefined }))
   const located = [...byPosition.values()].flatMap((alike) => {
     const operations = alike.map(({ operation }) => operation)
-    return alike.slice(0, 1).map(({ namespace, table, operation: _, ...change }) => ({
+    return alike.slice(0, 1).map(({ namespace, table, operation: _operation, ...change }) => ({
       change,
       operations,
       position: { namespace, table },

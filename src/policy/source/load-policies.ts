@@ -52,7 +52,7 @@ export function createTextParser(
   }
 }
 
-/** Parses a policy file, or the text of a resource. */
+/** Parses a policy file. */
 export function parsePolicyFile(file: PolicyText, vocabulary: PolicyVocabulary): ParsedPolicies {
   return runAtOnce(parseText(file, vocabulary))
 }
@@ -81,26 +81,6 @@ function createUnreadable(problems: ParsedPolicies['problems']): ParsedPolicies 
 /** The policies of one or several sources, those with `mode: shadow` included, not compiled yet. */
 export type PolicyContents = Omit<ParsedPolicies, 'problems'>
 
-/** Reads the policies of folders, which are one tree. Throws PolicyError with every error in every file. */
-export async function readPolicies(
-  folders: readonly string[],
-  vocabulary: PolicyVocabulary,
-): Promise<PolicyContents> {
-  const files: ParsedPolicies[] = []
-  for (const folder of namePolicyFolders(folders)) {
-    try {
-      const texts = await readPolicyFolder(folder)
-      files.push(...texts.map((text) => parsePolicyFile(text, vocabulary)))
-    } catch (error) {
-      if (!(error instanceof PolicyError)) throw error
-      files.push(createUnreadable(error.problems))
-    }
-  }
-  const documents = collectDocuments(files)
-  runAtOnce(assertDocuments(documents))
-  return { documents, tests: files.flatMap(({ tests }) => tests) }
-}
-
 interface CompiledPolicies {
   /** In force: without policies with `mode: shadow`. */
   readonly set: PolicySet
@@ -126,12 +106,24 @@ export function compileContents({ documents, tests }: PolicyContents): LoadedPol
   return { tests, ...runAtOnce(compileDocuments(documents)) }
 }
 
-/** Loads the policies of folders with their documents and tests. Throws PolicyError with every error in every file. */
+/** Loads the policies of folders, which are one tree, with their tests. Throws PolicyError with every error in every file. */
 export async function loadPolicies(
   folders: readonly string[],
   vocabulary = builtInVocabulary,
 ): Promise<LoadedPolicies> {
-  return compileContents(await readPolicies(folders, vocabulary))
+  const files: ParsedPolicies[] = []
+  for (const folder of namePolicyFolders(folders)) {
+    try {
+      const texts = await readPolicyFolder(folder)
+      files.push(...texts.map((text) => parsePolicyFile(text, vocabulary)))
+    } catch (error) {
+      if (!(error instanceof PolicyError)) throw error
+      files.push(createUnreadable(error.problems))
+    }
+  }
+  const documents = collectDocuments(files)
+  runAtOnce(assertDocuments(documents))
+  return compileContents({ documents, tests: files.flatMap(({ tests }) => tests) })
 }
 
 export interface ShadowDifference {
