@@ -46,6 +46,21 @@ it('fails for an upstream that refuses the credential, has no such path, or cann
   })
 })
 
+const restrict = (rows: string) => ({
+  name: 'crm',
+  namespace: ['crm'],
+  restrict: [
+    {
+      id: 'eu',
+      subjects: { groups: ['analysts'] },
+      tables: ['people', 'missing', '*_old'],
+      columns: { id: 'number' },
+      rows,
+    },
+  ],
+  rules: [],
+})
+
 it('names a column of `rows` that the table does not have', async () => {
   const upstream = await startRecordingUpstream()
   onTestFinished(() => upstream.close())
@@ -54,20 +69,6 @@ it('names a column of `rows` that the table does not have', async () => {
     response.writeHead(target.includes('missing') ? 404 : 200, { 'content-type': 'application/json' })
     response.end(JSON.stringify({ namespaces: [], schema }))
   }
-  const restrict = (rows: string) => ({
-    name: 'crm',
-    namespace: ['crm'],
-    restrict: [
-      {
-        id: 'eu',
-        subjects: { groups: ['analysts'] },
-        tables: ['people', 'missing', '*_old'],
-        columns: { id: 'number' },
-        rows,
-      },
-    ],
-    rules: [],
-  })
   const wrong = await probe({ url: upstream.url }, { policies: [restrict("regoin = 'EU'")] })
   expect(wrong.status).toBe(1)
   expect(wrong.messages).toContain(
