@@ -24,7 +24,7 @@ function limited(limits: z.input<typeof limitsSchema>, bodies?: Partial<BodyBoun
     tuning: { bodies },
     users: ['mallory'],
     policies: [allowEverything, conditional],
-    adjust: (settings) => ({ ...settings, limits: limitsSchema.parse(limits) }),
+    settings: { limits: limitsSchema.parse(limits) },
   }
 }
 

@@ -7,14 +7,7 @@ import { useSharedGateway } from '../../gateway/support/running-gateway.ts'
 // DNS rebinding: a page gives its own name the address of the admin port, and reads what it serves as its own.
 
 const suite = useSharedGateway({
-  adjust: (settings) => ({
-    ...settings,
-    admin: {
-      ...settings.admin,
-      console: true,
-      allowedHosts: ['metrics.example', '.gateway-admin.lake.svc'],
-    },
-  }),
+  settings: { admin: { console: true, allowedHosts: ['metrics.example', '.gateway-admin.lake.svc'] } },
 })
 
 const paths = ['/metrics', '/livez', '/readyz', '/console', '/console/data', '/nothing']

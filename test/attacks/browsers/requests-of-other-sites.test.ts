@@ -80,10 +80,8 @@ describe.skipIf(!hasOpenssl())('with a client certificate (skipped without opens
   function setup(): GatewaySetup {
     return {
       policies: [policyOf([], [ruleFor(['dev', `mesh:${alice}`])])],
-      adjust: (settings) => ({
-        ...settings,
+      settings: {
         listen: {
-          ...settings.listen,
           tls: {
             certFile: join(folder, 'server.pem'),
             keyFile: join(folder, 'server.key'),
@@ -92,8 +90,8 @@ describe.skipIf(!hasOpenssl())('with a client certificate (skipped without opens
           },
         },
         crossSite: { allowedOrigins: ['https://console.example'] },
-        identity: { ...settings.identity, clientCertificates: { name: 'mesh' } },
-      }),
+        identity: { clientCertificates: { name: 'mesh' } },
+      },
     }
   }
 
@@ -203,7 +201,7 @@ describe.skipIf(!hasOpenssl())('with a client certificate (skipped without opens
 it('a page of another site does not act as an anonymous caller, whose address the browser adds', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream({
     policies: [policyOf([], [ruleFor([], ['all'], { subjects: { anonymous: true } })])],
-    adjust: (settings) => ({ ...settings, identity: { ...settings.identity, anonymous: true } }),
+    settings: { identity: { anonymous: true } },
   })
   const { target } = drop
   expect(await gateway.post(target, { as: null })).toMatchObject({ status: 200 })

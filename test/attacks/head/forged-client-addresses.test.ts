@@ -25,7 +25,7 @@ function behind(proxies: Proxies): GatewaySetup {
   }))
   return {
     policies: [{ ...allowEverything, rules }],
-    adjust: (settings) => ({ ...settings, listen: { ...settings.listen, ...proxies } }),
+    settings: { listen: proxies },
   }
 }
 
@@ -133,13 +133,9 @@ it.each([
 })
 
 it('counts limits by the stated address', async () => {
-  const setup = behind({ trustedProxies: local })
+  const rates = [{ name: 'each', per: 'address', perSecond: 0.001, burst: 1 }]
   const { gateway } = await startGatewayAndUpstream({
-    adjust: async (settings, folder) => {
-      const adjusted = (await setup.adjust?.(settings, folder)) ?? settings
-      const rates = [{ name: 'each', per: 'address', perSecond: 0.001, burst: 1 }]
-      return { ...adjusted, limits: limitsSchema.parse({ rates }) }
-    },
+    settings: { listen: { trustedProxies: local }, limits: limitsSchema.parse({ rates }) },
   })
   const send = (address: string) =>
     gateway.post('/v1/table/a/exists', { headers: { 'x-forwarded-for': address } })

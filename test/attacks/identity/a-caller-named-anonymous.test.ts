@@ -14,7 +14,7 @@ const shared = useSharedGateway({
     policyOf(['club'], reads({ any: true })),
     policyOf(['named'], reads({ users: ['anonymous'], groups: ['anonymous'], keys: ['anonymous'] })),
   ],
-  adjust: (settings) => ({ ...settings, identity: { ...settings.identity, anonymous: true } }),
+  settings: { identity: { anonymous: true } },
 })
 
 const describing = (namespace: string): string => `/v1/table/${namespace}$rivers/describe`

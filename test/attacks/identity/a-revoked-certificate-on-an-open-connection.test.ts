@@ -64,10 +64,8 @@ describe.skipIf(!hasOpenssl())('a certificate that is no longer valid (skipped w
   function setup(clientCertificate: 'optional' | 'required', withList = true): GatewaySetup {
     return {
       policies: [policyOf(['prod'], [ruleFor([`mesh:${loader}`], ['read'])])],
-      adjust: (settings) => ({
-        ...settings,
+      settings: {
         listen: {
-          ...settings.listen,
           tls: {
             certFile: file('live.pem'),
             keyFile: file('live.key'),
@@ -76,8 +74,8 @@ describe.skipIf(!hasOpenssl())('a certificate that is no longer valid (skipped w
             ...(withList && { clientCrlFile: file('revoked.pem') }),
           },
         },
-        identity: { ...settings.identity, clientCertificates: { name: 'mesh' } },
-      }),
+        identity: { clientCertificates: { name: 'mesh' } },
+      },
     }
   }
 

@@ -54,11 +54,10 @@ describe.skipIf(!hasOpenssl())('certificates that a proxy has verified (skipped 
   function openBehind(clientCertificateFrom: Header, trusted: string): Promise<TestedGateway> {
     return openGateway(upstream.url, {
       policies: [allowEverything, policyOf(['prod'], [ruleFor([`mesh:${loader}`])])],
-      adjust: (settings) => ({
-        ...settings,
-        listen: { ...settings.listen, trustedProxies: [trusted], clientCertificateFrom },
-        identity: { ...settings.identity, clientCertificates: { name: 'mesh' } },
-      }),
+      settings: {
+        listen: { trustedProxies: [trusted], clientCertificateFrom },
+        identity: { clientCertificates: { name: 'mesh' } },
+      },
     })
   }
 

@@ -27,7 +27,7 @@ const policies: readonly WrittenPolicy[] = [
 const shared = useSharedGateway({
   users: ['al', 'eve'],
   policies,
-  adjust: (settings) => ({ ...settings, identity: { ...settings.identity, anonymous: true } }),
+  settings: { identity: { anonymous: true } },
 })
 
 async function readError(target: string, as: string | null): Promise<{ status: number; detail: unknown }> {

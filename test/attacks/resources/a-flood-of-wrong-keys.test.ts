@@ -11,7 +11,7 @@ import { startGatewayAndUpstream } from '../../gateway/support/running-gateway.t
 // Guessing keys must not make the gateway verify each of them. For how long an address is blocked:
 // limits/failed-authentications.test.ts.
 const limits = limitsSchema.parse({ failedAuthentications: { perSecond: 0.001 } })
-const setup: GatewaySetup = { adjust: (settings) => ({ ...settings, limits }) }
+const setup: GatewaySetup = { settings: { limits } }
 
 const target = '/v1/table/orders/describe'
 const wrong = { as: 'cgw_wrong' }

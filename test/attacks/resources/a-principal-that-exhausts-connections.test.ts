@@ -20,12 +20,11 @@ it('stalled uploads leave connections to other principals', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream({
     ...allowEverythingForTwo,
     tuning: { upstream: { maxPendingRequests: 0, maxBulkConnections: 3 } },
-    adjust: (settings) => ({
-      ...settings,
+    settings: {
       limits: limitsSchema.parse({
         concurrency: [{ name: 'uploads', per: 'principal', operations: ['write', 'create'], maxRequests: 2 }],
       }),
-    }),
+    },
   })
   const headers = { 'content-type': 'application/vnd.apache.arrow.stream' }
   const abort = new AbortController()

@@ -45,9 +45,7 @@ it('closes a connection without any bytes without a response', async () => {
 })
 
 it('closes an idle connection after a response without another response', async () => {
-  const { gateway } = await startGatewayAndUpstream({
-    adjust: (settings) => ({ ...settings, timeouts: { ...settings.timeouts, keepAliveTimeoutMs: 300 } }),
-  })
+  const { gateway } = await startGatewayAndUpstream({ settings: { timeouts: { keepAliveTimeoutMs: 300 } } })
   const connection = openRawConnection(gateway.url)
   connection.write(rawRequest(['GET /v1/nothing HTTP/1.1', 'host: g']))
   expect(await connection.waitForEnd()).toMatch(/^HTTP\/1\.1 406 [^]*\}$/)

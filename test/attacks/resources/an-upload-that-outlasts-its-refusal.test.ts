@@ -96,7 +96,7 @@ it('a drained upload is not parsed', async () => {
 it('a drained upload counts as a connection, and makes room for a new one', async () => {
   const { gateway } = await startGatewayAndUpstream({
     users: ['writer'],
-    adjust: (settings) => ({ ...settings, limits: { ...settings.limits, maxConnections: 2 } }),
+    settings: { limits: { maxConnections: 2 } },
   })
   const uploads: Upload[] = []
   for (let count = 0; count < 3; count += 1) uploads.push(await startRefused('writer', 403, { gateway }))

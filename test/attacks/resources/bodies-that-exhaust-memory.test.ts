@@ -20,7 +20,7 @@ async function pair() {
   const { gateway } = await startGatewayAndUpstream({
     ...allowEverythingForTwo,
     tuning: { maxJsonMemoryBytes: 8 * mebibyte },
-    adjust: (settings) => ({ ...settings, limits: { ...settings.limits, maxJsonBytes: mebibyte } }),
+    settings: { limits: { maxJsonBytes: mebibyte } },
   })
   return gateway
 }

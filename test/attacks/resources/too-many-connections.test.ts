@@ -12,7 +12,7 @@ import { eventually } from '../../support/eventually.ts'
 
 // Idle connections must not exhaust the file descriptors of the process.
 function limited(limits: { maxConnections?: number; maxConnectionsPerAddress?: number }): GatewaySetup {
-  return { adjust: (settings) => ({ ...settings, limits: { ...settings.limits, ...limits } }) }
+  return { settings: { limits } }
 }
 
 const request = rawRequest(['GET /v1/table HTTP/1.1', 'host: g'])

@@ -70,7 +70,7 @@ const policies: readonly WrittenPolicy[] = [
 
 /** One gateway for all attacks of a file, by default with the policies above. */
 export function attackedGateway(
-  setup: Pick<GatewaySetup, 'policies' | 'users' | 'adjust'> = {},
+  setup: Pick<GatewaySetup, 'policies' | 'users' | 'settings' | 'adjust'> = {},
 ): AttackedGateway {
   const { users = ['writer', 'clerk', 'owner'] } = setup
   const shared = useSharedGateway({

@@ -12,7 +12,7 @@ const policies = [
 const closed = useSharedGateway({ policies })
 const open = useSharedGateway({
   policies,
-  adjust: (settings) => ({ ...settings, identity: { ...settings.identity, anonymous: true } }),
+  settings: { identity: { anonymous: true } },
 })
 const nobody = { as: null }
 const challenge = { 'www-authenticate': expect.stringContaining('Bearer realm=') }

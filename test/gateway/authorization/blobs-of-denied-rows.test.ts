@@ -51,10 +51,7 @@ it('HEAD, which tells the size and the entity tag, is denied like GET', async ()
 it('the audit of reads holds which values of which dataset', async () => {
   const { gateway } = await startGatewayAndUpstream({
     policies: [policyOf([], [ruleFor(['dev'], ['all', 'ReferenceData'])])],
-    adjust: (settings) => ({
-      ...settings,
-      audit: { ...settings.audit, reads: true },
-    }),
+    settings: { audit: { reads: true } },
   })
   const source = 's3://lake/base.lance'
   await gateway.get(`${get}?version=7&branch=ci&source_uri=${encodeURIComponent(source)}`)

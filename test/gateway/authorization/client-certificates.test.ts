@@ -1,8 +1,7 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { request } from 'node:https'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import {
   hasOpenssl,
   makeAuthority,
@@ -11,21 +10,20 @@ import {
 } from '../../identity/mtls/test-certificates.ts'
 import type { GatewaySetup } from '../support/open-gateway.ts'
 import { startGatewayAndUpstream } from '../support/running-gateway.ts'
+import { sharedFolder } from '../../support/temporary-folder.ts'
 
 const loader = 'spiffe://cluster.example/loader'
 
 describe.skipIf(!hasOpenssl())('client certificates (skipped without openssl)', () => {
-  let folder = ''
+  const folder = sharedFolder()
   let authority: TestAuthority
   let good: TestCertificate
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'certificates-'))
     authority = await makeAuthority(folder, 'own')
     await authority.issue('server', 'IP:127.0.0.1', { usage: 'serverAuth' })
     good = await authority.issue('good', `URI:${loader}`, { usage: 'clientAuth' })
   })
-  afterAll(() => rm(folder, { recursive: true, force: true }))
 
   function setup(clientCertificate: 'optional' | 'required', revoked?: string): GatewaySetup {
     const users = [`mesh:${loader}`]
@@ -37,10 +35,8 @@ describe.skipIf(!hasOpenssl())('client certificates (skipped without openssl)', 
           rules: [{ id: 'read', effect: 'allow', subjects: { users }, operations: ['read'] }],
         },
       ],
-      adjust: (settings) => ({
-        ...settings,
+      settings: {
         listen: {
-          ...settings.listen,
           tls: {
             certFile: join(folder, 'server.pem'),
             keyFile: join(folder, 'server.key'),
@@ -49,8 +45,8 @@ describe.skipIf(!hasOpenssl())('client certificates (skipped without openssl)', 
             ...(revoked !== undefined && { clientCrlFile: revoked }),
           },
         },
-        identity: { ...settings.identity, clientCertificates: { name: 'mesh' } },
-      }),
+        identity: { clientCertificates: { name: 'mesh' } },
+      },
     }
   }
 

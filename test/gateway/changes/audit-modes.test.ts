@@ -7,7 +7,7 @@ import { startGatewayAndUpstream } from '../support/running-gateway.ts'
 async function recordedWith(audit: Partial<AuditSettings>): Promise<string[]> {
   const { gateway } = await startGatewayAndUpstream({
     users: ['stranger'],
-    adjust: (settings) => ({ ...settings, audit: { ...settings.audit, ...audit } }),
+    settings: { audit },
   })
   const targets = ['version/create', 'update', 'tags/create', 'describe']
   const bodies = [

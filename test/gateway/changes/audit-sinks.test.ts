@@ -14,9 +14,7 @@ it('a failing sink blocks no change, appears in the metrics, and gets all record
   const receiver = await startReceiver()
   receiver.receiving = fails
   const sinks = sinksSchema.parse([otlpSettings(receiver.url)])
-  const { gateway, upstream } = await startGatewayAndUpstream({
-    adjust: (settings) => ({ ...settings, audit: { ...settings.audit, sinks } }),
-  })
+  const { gateway, upstream } = await startGatewayAndUpstream({ settings: { audit: { sinks } } })
   // An alert on the increase would miss the first rejected record of a counter that starts at 1.
   expect(await metricsOf(gateway.adminUrl)).toMatch(
     /^catalog_gateway_audit_sink_records_rejected_total\{sink="receiver"\} 0$/m,

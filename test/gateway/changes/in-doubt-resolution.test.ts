@@ -1,27 +1,15 @@
 import { expect, it, onTestFinished } from 'vitest'
-import type { GatewaySettings } from '../../../src/config/gateway-settings.ts'
 import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
-import type { GatewaySetup } from '../support/open-gateway.ts'
-import {
-  respondWith,
-  getHeaderValues,
-  startRecordingUpstream,
-  type RequestHandler,
-} from '../support/recording-upstream.ts'
-import { startGatewayAndUpstream } from '../support/running-gateway.ts'
+import { withUpstream, type GatewaySetup } from '../support/open-gateway.ts'
+import { respondWith, getHeaderValues, type RequestHandler } from '../support/recording-upstream.ts'
+import { startGatewayAndUpstream, startGatewayAndUpstreams } from '../support/running-gateway.ts'
 import { arrowUpload } from '../../support/arrow-upload.ts'
 import { eventually } from '../../support/eventually.ts'
 
-const quickly = {
+const quickly: GatewaySetup = {
+  ...withUpstream(() => ({ credential: { header: 'authorization', value: 'Bearer of-the-gateway' } })),
   tuning: { resolution: { settleTimeMs: 100, maxAgeMs: 3_600_000 } },
-  adjust: (settings: GatewaySettings): GatewaySettings => ({
-    ...settings,
-    upstreams: settings.upstreams.map((upstream) => ({
-      ...upstream,
-      credential: { header: 'authorization', value: 'Bearer of-the-gateway' },
-    })),
-  }),
-} satisfies GatewaySetup
+}
 const commit = '/v1/table/sales$orders/version/create'
 const path = 'sales/orders/_versions/7.manifest'
 const staged = { version: 7, manifest_path: `${path}-x`, manifest_size: 100, e_tag: '"tag"' }
@@ -97,23 +85,14 @@ it('absence requires two lookups; a version found by the second belongs to the c
 })
 
 it('an upstream that never responds delays no change of another one', async () => {
-  const silent = await startRecordingUpstream()
-  onTestFinished(() => silent.close())
-  const { gateway, upstream } = await startGatewayAndUpstream({
-    ...quickly,
-    adjust: (settings) => {
-      const usual = quickly.adjust(settings)
-      const further = usual.upstreams.map((one) => ({
-        ...one,
-        name: 'silent',
-        url: silent.url,
-        namespaces: [['silent']],
-      }))
-      return { ...usual, upstreams: [...usual.upstreams, ...further] }
-    },
-  })
+  const { gateway, upstreams, close } = await startGatewayAndUpstreams(
+    { root: { namespaces: undefined }, silent: { namespaces: [['silent']] } },
+    quickly,
+  )
+  onTestFinished(close)
+  const { root, silent } = upstreams
   silent.answering = breakingOff(() => undefined)
-  upstream.answering = breakingOff(notThere)
+  root.answering = breakingOff(notThere)
   await gateway.post('/v1/table/silent$orders/version/create', { body: staged })
   await eventually(() => expect(silent.requests).toHaveLength(2))
   await gateway.post(commit, { body: staged, headers: { 'x-request-id': 'of-the-other' } })
@@ -136,10 +115,7 @@ it('a version of another request is not attributed to the change', async () => {
 it('retention keeps intents that are being resolved', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream({
     tuning: { auditLog: { segmentBytes: 4_000 } },
-    adjust: (settings) => {
-      const usual = quickly.adjust(settings)
-      return { ...usual, audit: { ...usual.audit, retention: { maxBytes: 1 } } }
-    },
+    settings: { audit: { retention: { maxBytes: 1 } } },
   })
   let isSilent = true
   upstream.answering = (arrival, response, request) => {
@@ -239,12 +215,7 @@ it('retries the upstream until it responds, also after a restart of the gateway'
   expect(ofKind(await recordsOf(first.gateway.auditFolder), 'resolved')).toEqual([])
 
   const folder = first.gateway.auditFolder
-  const second = await startGatewayAndUpstream({
-    adjust: (settings) => {
-      const usual = quickly.adjust(settings)
-      return { ...usual, audit: { ...usual.audit, folder } }
-    },
-  })
+  const second = await startGatewayAndUpstream({ settings: { audit: { folder } } })
   second.upstream.answering = respondWith(200, { version: final })
   const { resolved, records } = await resolvedIn(folder)
   expect(resolved).toMatchObject([{ request: 'lost', result: 'committed' }])

@@ -101,12 +101,7 @@ it('knows the versions of tables after a restart', async () => {
   first.upstream.answering = respondWith(200, { version: 4 })
   await first.gateway.post(insert, { body: arrowUpload })
   await first.gateway.stop()
-  const second = await startGatewayAndUpstream({
-    adjust: (settings) => ({
-      ...settings,
-      audit: { ...settings.audit, folder: first.gateway.auditFolder },
-    }),
-  })
+  const second = await startGatewayAndUpstream({ settings: { audit: { folder: first.gateway.auditFolder } } })
   second.upstream.answering = respondWith(200, { version: 6 })
   await second.gateway.post(insert, { body: arrowUpload })
   const records = await recordsOf(first.gateway.auditFolder)

@@ -5,7 +5,7 @@ import { useSharedGateway } from '../support/running-gateway.ts'
 import { arrowUpload } from '../../support/arrow-upload.ts'
 
 const plain = useSharedGateway()
-const withLance = useSharedGateway({ adjust: (settings) => ({ ...settings, dialects: ['lance'] }) })
+const withLance = useSharedGateway({ settings: { dialects: ['lance'] } })
 const beforeLance = useSharedGateway({
   adjust: (settings) => ({
     ...settings,

@@ -7,9 +7,7 @@ it.skipIf(!hasBrowser())(
   async () => {
     const browser = await startBrowser()
     onTestFinished(() => browser.close())
-    const { gateway } = await startGatewayAndUpstream({
-      adjust: (settings) => ({ ...settings, listen: { ...settings.listen, basePath: '/lake' } }),
-    })
+    const { gateway } = await startGatewayAndUpstream({ settings: { listen: { basePath: '/lake' } } })
     const page = await browser.newPage()
     const reports: string[] = []
     const requests: string[] = []

@@ -53,9 +53,7 @@ it('is read-only', async () => {
 })
 
 it('is below the base path only', async () => {
-  const { gateway } = await startGatewayAndUpstream({
-    adjust: (settings) => ({ ...settings, listen: { ...settings.listen, basePath: '/lake' } }),
-  })
+  const { gateway } = await startGatewayAndUpstream({ settings: { listen: { basePath: '/lake' } } })
   const html = String((await gateway.get('/lake/docs')).bytes)
   expect(html).toContain('src="/lake/docs/static/')
   expect(html).toContain('href="/lake/openapi.json"')

@@ -70,7 +70,7 @@ it('announces the shutdown before it refuses connections, if readiness is asked 
 
 it('aborts requests after the grace period, and records the outcome of a change', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream({
-    adjust: (settings) => ({ ...settings, timeouts: { ...settings.timeouts, drainTimeoutMs: 300 } }),
+    settings: { timeouts: { drainTimeoutMs: 300 } },
   })
   upstream.answering = () => undefined
   const update = gateway.post('/v1/table/orders/update', { body: {} })

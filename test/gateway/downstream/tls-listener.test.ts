@@ -11,7 +11,6 @@ import {
   type TestCertificate,
 } from '../../identity/mtls/test-certificates.ts'
 import { countRefusals } from '../support/count-refusals.ts'
-import type { GatewaySettings } from '../../../src/config/gateway-settings.ts'
 import { openRawConnection } from '../support/raw-connection.ts'
 import { respondWith } from '../support/recording-upstream.ts'
 import { startGatewayAndUpstream, useSharedGateway } from '../support/running-gateway.ts'
@@ -55,22 +54,14 @@ describe.skipIf(!hasOpenssl())('TLS from clients (skipped without openssl)', () 
       own = await makeAuthority(folder, 'own')
       first = await own.issue('first', 'IP:127.0.0.1')
       second = await own.issue('second', 'IP:127.0.0.1')
-      return withTls().adjust(settings)
+      return { ...settings, listen: { ...settings.listen, ...tlsOf(first) } }
     },
     // Long enough for the handshake of the last one on a busy machine.
     tuning: { clients: { headersTimeoutMs: 2_000 } },
   })
 
-  function withTls(certificate = first, limits: Partial<GatewaySettings['limits']> = {}) {
-    const { certFile, keyFile } = certificate
-    return {
-      adjust: (settings: GatewaySettings): GatewaySettings => ({
-        ...settings,
-        limits: { ...settings.limits, ...limits },
-        listen: { ...settings.listen, tls: { certFile, keyFile, clientAuth: 'none' } },
-      }),
-    }
-  }
+  const tlsOf = ({ certFile, keyFile }: TestCertificate) =>
+    ({ tls: { certFile, keyFile, clientAuth: 'none' } }) as const
 
   const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'ALL:@SECLEVEL=0' } as const
 
@@ -127,7 +118,9 @@ describe.skipIf(!hasOpenssl())('TLS from clients (skipped without openssl)', () 
   })
 
   it('closes connections with incomplete handshakes for others', async () => {
-    const { gateway } = await startGatewayAndUpstream(withTls(first, { maxConnections: 3 }))
+    const { gateway } = await startGatewayAndUpstream({
+      settings: { listen: tlsOf(first), limits: { maxConnections: 3 } },
+    })
     const silent = Array.from({ length: 3 }, () => openRawConnection(gateway.url))
     for (const { socket } of silent) if (socket.connecting) await once(socket, 'connect')
     for (let count = 0; count < 3; count += 1)
@@ -138,7 +131,7 @@ describe.skipIf(!hasOpenssl())('TLS from clients (skipped without openssl)', () 
     const live = { ...first, certFile: `${first.certFile}.live`, keyFile: `${first.keyFile}.live` }
     await copyFile(first.certFile, live.certFile)
     await copyFile(first.keyFile, live.keyFile)
-    const { gateway } = await startGatewayAndUpstream(withTls(live))
+    const { gateway } = await startGatewayAndUpstream({ settings: { listen: tlsOf(live) } })
     await copyFile(second.certFile, live.certFile)
     expect(await overTls(gateway.url, { ca: own.cert })).toMatchObject({ subject: 'first' })
     await copyFile(second.keyFile, live.keyFile)

@@ -1,10 +1,10 @@
-import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import fastify, { type FastifyInstance } from 'fastify'
 import { onTestFinished } from 'vitest'
 import { catalogGateway, type CatalogGatewayOptions } from '../../../src/gateway/fastify/index.ts'
 import { formatPolicies, type WrittenPolicy } from '../../policy/policy-builder.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { startRecordingUpstream, type RecordingUpstream } from '../support/recording-upstream.ts'
 
 interface Setup extends Omit<Partial<CatalogGatewayOptions>, 'settings'> {
@@ -40,12 +40,11 @@ const authenticateByHeader: NonNullable<CatalogGatewayOptions['authenticate']> =
  */
 export async function startApplication(setup: Setup = {}): Promise<EmbeddedApplication> {
   const { app = fastify(), settings, ...options } = setup
-  const folder = await mkdtemp(join(tmpdir(), 'embedded-'))
+  const folder = await temporaryFolder()
   const upstream = await startRecordingUpstream()
   onTestFinished(async () => {
     await app.close()
     await upstream.close()
-    await rm(folder, { recursive: true, force: true })
   })
   await mkdir(join(folder, 'policies'))
   await writeFile(join(folder, 'policies', 'policies.yaml'), formatPolicies([policy]))

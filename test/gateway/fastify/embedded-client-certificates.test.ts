@@ -1,10 +1,7 @@
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
 import { request } from 'node:https'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import fastify, { type FastifyInstance } from 'fastify'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import {
   hasOpenssl,
   makeAuthority,
@@ -12,6 +9,7 @@ import {
   type TestCertificate,
 } from '../../identity/mtls/test-certificates.ts'
 import { eventually } from '../../support/eventually.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { startApplication } from './embedded-application.ts'
 
 /** Fastify types an application over TLS differently; plugins take the usual type. */
@@ -21,9 +19,7 @@ function createTlsApplication({ cert, key }: TestCertificate, { cert: ca }: Test
 }
 
 it.skipIf(!hasOpenssl())('client certificates are those of the TLS server of the application', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'certificates-'))
-  onTestFinished(() => rm(folder, { recursive: true, force: true }))
-  const authority = await makeAuthority(folder, 'own')
+  const authority = await makeAuthority(await temporaryFolder(), 'own')
   const server = await authority.issue('server', 'IP:127.0.0.1', { usage: 'serverAuth' })
   const client = await authority.issue('client', 'URI:spiffe://a/b', { usage: 'clientAuth' })
   const app = createTlsApplication(server, authority)

@@ -14,9 +14,7 @@ it('a page token and the id of a job are valid after a restart without a configu
   const folder = first.gateway.auditFolder
   expect((await stat(join(folder, 'token-key'))).mode & 0o777).toBe(0o600)
 
-  const { gateway, upstream } = await startGatewayAndUpstream({
-    adjust: (settings) => ({ ...settings, audit: { ...settings.audit, folder } }),
-  })
+  const { gateway, upstream } = await startGatewayAndUpstream({ settings: { audit: { folder } } })
   upstream.answering = respondWith(200, { tables: ['a', 'b'] })
   const { page_token: token } = page.json as { page_token: string }
   const next = await gateway.get(

@@ -39,7 +39,7 @@ it('any: true allows every authenticated caller, and none without a credential',
   const { port } = await startGatewayWithRoute({
     route: { allow: { any: true } },
     users: ['mallory'],
-    adjust: (settings) => ({ ...settings, identity: { ...settings.identity, anonymous: true } }),
+    settings: { identity: { anonymous: true } },
   })
   expect((await port.get('/ui', { as: 'mallory' })).status).toBe(200)
   expect((await port.get('/ui', { as: null })).status).toBe(401)

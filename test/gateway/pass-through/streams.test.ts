@@ -118,7 +118,7 @@ it('a request that is active when the gateway stops completes', async () => {
 
 it('a stream of events is aborted when the time for active requests is over', async () => {
   const { gateway, port, application } = await startGatewayWithRoute({
-    adjust: (settings) => ({ ...settings, timeouts: { ...settings.timeouts, drainTimeoutMs: 200 } }),
+    settings: { timeouts: { drainTimeoutMs: 200 } },
   })
   const closed = createDeferred()
   application.answering = (_, response) => {

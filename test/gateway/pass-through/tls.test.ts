@@ -1,10 +1,9 @@
 import { once } from 'node:events'
-import { copyFile, mkdtemp, rm } from 'node:fs/promises'
+import { copyFile } from 'node:fs/promises'
 import { request as requestTls } from 'node:https'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect } from 'node:tls'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { WebSocket, type CloseEvent } from 'undici'
 import {
   hasOpenssl,
@@ -15,27 +14,26 @@ import {
 import { expectError } from '../support/expect-error.ts'
 import { connectToPort, startGatewayWithRoute } from '../support/pass-through-gateway.ts'
 import { startRecordingUpstream } from '../support/recording-upstream.ts'
+import { sharedFolder } from '../../support/temporary-folder.ts'
 import { eventually } from '../../support/eventually.ts'
 
 const alice = 'spiffe://corp.example/alice'
 const evil = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }
 
 describe.skipIf(!hasOpenssl())('TLS of pass-through routes (skipped without openssl)', () => {
-  let folder = ''
+  const folder = sharedFolder()
   let own: TestAuthority
   let foreign: TestAuthority
   let server: TestCertificate
   let client: TestCertificate
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'routes-'))
     own = await makeAuthority(folder, 'own')
     foreign = await makeAuthority(folder, 'foreign')
     // Node reports a certificate that does not match by all of its names, at length.
     server = await own.issue('server', 'IP:127.0.0.1')
     client = await own.issue('alice', `URI:${alice}`, { usage: 'clientAuth' })
   })
-  afterAll(() => rm(folder, { recursive: true, force: true }))
 
   /** With a route that everybody with a certificate may use. */
   async function startGateway() {
@@ -44,11 +42,10 @@ describe.skipIf(!hasOpenssl())('TLS of pass-through routes (skipped without open
     const { certFile, keyFile } = server
     const { gateway, application } = await startGatewayWithRoute({
       route: { allow: { users: [`mesh:${alice}`] }, methods: ['GET', 'POST', 'WEBSOCKET'] },
-      listen: { tls: { certFile, keyFile, clientAuth: 'optional', clientCaFile } },
-      adjust: (settings) => ({
-        ...settings,
-        identity: { ...settings.identity, clientCertificates: { name: 'mesh', sanType: 'uri' } },
-      }),
+      settings: {
+        listen: { tls: { certFile, keyFile, clientAuth: 'optional', clientCaFile } },
+        identity: { clientCertificates: { name: 'mesh' } },
+      },
     })
     const { cert, key } = client
     const port = connectToPort(gateway, { ca: own.cert, cert, key })
@@ -105,7 +102,7 @@ describe.skipIf(!hasOpenssl())('TLS of pass-through routes (skipped without open
     onTestFinished(() => application.close())
     const { gateway, port } = await startGatewayWithRoute({
       route: { upstream: `${application.url}/console`, methods: ['GET', 'WEBSOCKET'] },
-      adjust: (settings) => ({ ...settings, outbound: { caFile: own.certFile } }),
+      settings: { outbound: { caFile: own.certFile } },
     })
     const headers = { 'x-api-key': gateway.key('dev') }
     const socket = new WebSocket(`${port.url.replace('http:', 'ws:')}/ui`, { headers })

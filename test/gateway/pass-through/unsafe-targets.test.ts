@@ -128,10 +128,7 @@ it.each(['/console', ''])('no spelling reaches the catalog at the host of "%s"',
   onTestFinished(() => host.close())
   const route = { prefix: '/ui', upstream: host.url + path, allow: { users: ['dev'] } }
   const gateway = await startGatewayBefore(host.url, {
-    adjust: (settings) => ({
-      ...settings,
-      passThrough: passThroughSchema.parse({ port: 0, routes: [route] }),
-    }),
+    settings: { passThrough: passThroughSchema.parse({ port: 0, routes: [route] }) },
   })
   const head = ['host: g', `x-api-key: ${gateway.key('dev')}`, 'connection: close']
   for (const form of spellings.flatMap((target) => [target, `http://g${target}`])) {

@@ -4,9 +4,7 @@ import { startGatewayAndUpstream, useSharedGateway } from '../support/running-ga
 import { toOriginForm } from '../../../src/gateway/stages/receive.ts'
 import { listenSchema } from '../../../src/config/listen-settings.ts'
 
-const shared = useSharedGateway({
-  adjust: (settings) => ({ ...settings, listen: { ...settings.listen, basePath: '/lance/eu' } }),
-})
+const shared = useSharedGateway({ settings: { listen: { basePath: '/lance/eu' } } })
 
 it('serves the catalog below the base path, and forwards without it', async () => {
   const { gateway, upstream } = shared

@@ -25,7 +25,16 @@ export interface GatewaySetup {
   readonly policies?: readonly WrittenPolicy[]
   readonly users?: readonly string[]
   readonly tuning?: GatewayTuning
+  /** By section; what a section that is an object does not name keeps its usual value. */
+  readonly settings?: ChangedSettings
+  /** Changes what depends on the usual settings, or on files. */
   readonly adjust?: (settings: GatewaySettings, folder: string) => GatewaySettings | Promise<GatewaySettings>
+}
+
+type ChangedSettings = {
+  readonly [Section in keyof GatewaySettings]?: GatewaySettings[Section] extends readonly unknown[]
+    ? GatewaySettings[Section]
+    : Partial<GatewaySettings[Section]>
 }
 
 export interface RequestOptions {
@@ -111,7 +120,7 @@ export async function openGateway(upstreamUrl: string, setup: GatewaySetup = {})
 
 async function openIn(folder: string, upstreamUrl: string, setup: GatewaySetup): Promise<TestedGateway> {
   const keys = await makeFiles(folder, setup)
-  const settings = settingsFor(folder, upstreamUrl)
+  const settings = mergeSettings(settingsFor(folder, upstreamUrl), setup.settings)
   const gateway = await startGateway({
     settings: (await setup.adjust?.(settings, folder)) ?? settings,
     staticKey: { text: keys.get('dev') ?? '', principal: 'dev', groups: [] },
@@ -214,6 +223,15 @@ function settingsFor(folder: string, upstreamUrl: string): GatewaySettings {
     log: logSchema.parse({ level: 'silent' }),
     unsafe: [],
   }
+}
+
+function mergeSettings(usual: GatewaySettings, changes: ChangedSettings = {}): GatewaySettings {
+  const sections = Object.entries(changes).map(([section, changed]) => {
+    const before = usual[section as keyof GatewaySettings]
+    const isMerged = typeof before === 'object' && !Array.isArray(before)
+    return [section, isMerged ? { ...before, ...(changed as object) } : changed] as const
+  })
+  return { ...usual, ...Object.fromEntries(sections) }
 }
 
 export function sentParts(

@@ -5,7 +5,6 @@ import { revokeKey } from '../../../src/identity/api-keys/key-store.ts'
 import { listKeys } from '../../../src/identity/api-keys/key-store-file.ts'
 import { reloadFiles } from '../../../src/lib/fs/follow-files.ts'
 import { passThroughSchema } from '../../../src/config/pass-through-settings.ts'
-import type { GatewaySettings } from '../../../src/config/gateway-settings.ts'
 import {
   readResponse,
   sentParts,
@@ -38,29 +37,27 @@ interface GatewayWithRoute {
   readonly catalog: RecordingUpstream
 }
 
-interface RouteSetup extends Pick<GatewaySetup, 'users'> {
+interface RouteSetup extends Pick<GatewaySetup, 'users' | 'settings'> {
   /** Differences of the route `/ui`, which `dev` may use. */
   readonly route?: object
-  readonly listen?: Partial<GatewaySettings['listen']>
   readonly adjust?: GatewaySetup['adjust']
 }
 
 /** Starts an application, a catalog, and a gateway with a route to `/console` of the application. */
 export async function startGatewayWithRoute({
   route,
-  listen,
   adjust,
-  users,
+  ...setup
 }: RouteSetup = {}): Promise<GatewayWithRoute> {
   const [application, catalog] = await Promise.all([startRecordingUpstream(), startRecordingUpstream()])
   onTestFinished(() => application.close())
   onTestFinished(() => catalog.close())
   const gateway = await startGatewayBefore(catalog.url, {
-    ...(users && { users }),
+    ...setup,
     adjust: (settings, folder) => {
       const usual = { prefix: '/ui', upstream: `${application.url}/console`, allow: { users: ['dev'] } }
       const passThrough = passThroughSchema.parse({ port: 0, routes: [{ ...usual, ...route }] })
-      const changed = { ...settings, passThrough, listen: { ...settings.listen, ...listen } }
+      const changed = { ...settings, passThrough }
       return adjust?.(changed, folder) ?? changed
     },
   })

@@ -1,15 +1,14 @@
-import { copyFile, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { copyFile, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { TLSSocket } from 'node:tls'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { arrowUpload } from '../../support/arrow-upload.ts'
 import { hasOpenssl, makeAuthority, type TestAuthority } from '../../identity/mtls/test-certificates.ts'
 import { withUpstream } from '../support/open-gateway.ts'
 import { getHeaderValues, respondWith, startRecordingUpstream } from '../support/recording-upstream.ts'
 import { startGatewayAndUpstream, startGatewayBefore } from '../support/running-gateway.ts'
 import { createDeferred } from '../support/waiting.ts'
-import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { sharedFolder, temporaryFolder } from '../../support/temporary-folder.ts'
 import { eventually } from '../../support/eventually.ts'
 
 /** A gateway with a credential file, and an upstream that accepts one credential. */
@@ -93,18 +92,16 @@ describe('the credential of an upstream', () => {
 })
 
 describe.skipIf(!hasOpenssl())('the certificates for an upstream (skipped without openssl)', () => {
-  let folder = ''
+  const folder = sharedFolder()
   let own: TestAuthority
   let next: TestAuthority
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'rotated-'))
     own = await makeAuthority(folder, 'own')
     next = await makeAuthority(folder, 'next')
     for (const name of ['old', 'new']) await own.issue(name, 'DNS:gateway.example')
     await own.issue('server', 'IP:127.0.0.1')
     await next.issue('next-server', 'IP:127.0.0.1')
   })
-  afterAll(() => rm(folder, { recursive: true, force: true }))
 
   it('a new client certificate is used by new connections, and the old ones are drained', async () => {
     const used = await temporaryFolder()

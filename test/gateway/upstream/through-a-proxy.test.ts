@@ -1,7 +1,6 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { sinksSchema } from '../../../src/config/audit-settings.ts'
 import { passThroughSchema } from '../../../src/config/pass-through-settings.ts'
 import { tracesSchema } from '../../../src/config/telemetry-settings.ts'
@@ -12,20 +11,19 @@ import type { GatewaySetup } from '../support/open-gateway.ts'
 import { connectToPort } from '../support/pass-through-gateway.ts'
 import { startRecordingUpstream, respondWith } from '../support/recording-upstream.ts'
 import { startGatewayBefore } from '../support/running-gateway.ts'
+import { sharedFolder } from '../../support/temporary-folder.ts'
 import { eventually } from '../../support/eventually.ts'
 
 const credential = 'gateway:correct horse'
 
 describe.skipIf(!hasOpenssl())('a gateway behind a proxy of its company (skipped without openssl)', () => {
-  let folder = ''
+  const folder = sharedFolder()
   let company: TestAuthority
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'company-'))
     company = await makeAuthority(folder, 'company')
     await writeFile(join(folder, 'credential'), credential)
   })
-  afterAll(() => rm(folder, { recursive: true, force: true }))
 
   /** One server for all hosts, which only the proxy can reach. */
   async function startCompany(accepted = credential) {
@@ -41,8 +39,7 @@ describe.skipIf(!hasOpenssl())('a gateway behind a proxy of its company (skipped
       proxy: { url: proxy.url, credentialFile: join(folder, 'credential') },
     }
     const setup: GatewaySetup = {
-      adjust: (settings) => ({
-        ...settings,
+      settings: {
         outbound,
         passThrough: passThroughSchema.parse({
           port: 0,
@@ -50,10 +47,9 @@ describe.skipIf(!hasOpenssl())('a gateway behind a proxy of its company (skipped
         }),
         traces: tracesSchema.parse({ endpoint: 'https://collector.example/v1/traces' }),
         audit: {
-          ...settings.audit,
           sinks: sinksSchema.parse([{ name: 'siem', type: 'otlp', url: 'https://siem.example/records' }]),
         },
-      }),
+      },
     }
     return { server, proxy, gateway: await startGatewayBefore('https://catalog.example', setup) }
   }

@@ -1,13 +1,13 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ServerOptions } from 'node:https'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { hasOpenssl, makeAuthority } from '../../identity/mtls/test-certificates.ts'
 import type { UpstreamSettings } from '../../../src/config/upstream/upstream-settings.ts'
 import { expectError } from '../support/expect-error.ts'
 import { withUpstream } from '../support/open-gateway.ts'
 import { startRecordingUpstream } from '../support/recording-upstream.ts'
+import { sharedFolder } from '../../support/temporary-folder.ts'
 import { startGatewayBefore } from '../support/running-gateway.ts'
 import { arrowUpload } from '../../support/arrow-upload.ts'
 
@@ -18,11 +18,10 @@ interface Setting {
 }
 
 describe.skipIf(!hasOpenssl())('TLS to the upstream (skipped without openssl)', () => {
-  let folder = ''
+  const folder = sharedFolder()
   const file = (name: string): string => join(folder, name)
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'certificates-'))
     const [own, foreign] = [await makeAuthority(folder, 'own'), await makeAuthority(folder, 'foreign')]
     await own.issue('good', 'IP:127.0.0.1')
     await own.issue('other-name', 'DNS:catalog.example')
@@ -30,7 +29,6 @@ describe.skipIf(!hasOpenssl())('TLS to the upstream (skipped without openssl)', 
     await foreign.issue('foreign-client', 'DNS:gateway.example')
     await own.issue('expired', 'IP:127.0.0.1', { days: -1 })
   })
-  afterAll(() => rm(folder, { recursive: true, force: true }))
 
   async function pair(certificate: string, authority?: string, more: Setting = {}) {
     const upstream = await startRecordingUpstream({
@@ -62,13 +60,7 @@ describe.skipIf(!hasOpenssl())('TLS to the upstream (skipped without openssl)', 
     })
   }
 
-  it('accepts a certificate of a configured CA', async () => {
-    const { gateway, upstream } = await pair('good', 'own')
-    expect(await gateway.post('/v1/table/orders/describe')).toMatchObject({ status: 200 })
-    expect(upstream.requests).toHaveLength(1)
-  })
-
-  it('sends a client certificate if it has one', async () => {
+  it('accepts a certificate of a configured CA, and sends a client certificate if it has one', async () => {
     const { gateway, upstream } = await mutual('client')
     expect(await gateway.post('/v1/table/orders/describe')).toMatchObject({ status: 200 })
     expect(upstream.requests).toHaveLength(1)
