@@ -66,7 +66,7 @@ export const criticalFiles: readonly CriticalFile[] = [
   {
     file: 'src/gateway/stages/match.ts',
     tests: [
-      'test/gateway/routing/route-cache.test.ts',
+      'test/gateway/routing/upstream-for-id.test.ts',
       'test/gateway/downstream/error-responses.test.ts',
       'test/attacks/ids/a-table-of-another-database.test.ts',
       'test/attacks/ids/a-database-chosen-by-the-caller.test.ts',
@@ -110,7 +110,6 @@ export const criticalFiles: readonly CriticalFile[] = [
       'test/attacks/body/json-that-is-called-arrow.test.ts',
       'test/gateway/body/body-limits.test.ts',
       'test/attacks/body/bytes-of-another-upload.test.ts',
-      'test/gateway/downstream/http-version-and-header-limits.test.ts',
     ],
   },
   {
