@@ -83,3 +83,15 @@ it.each([undefined, 'application/octet-stream', 'application/vnd.apache.arrow.st
     expect(await arrival.body).toEqual(arrowUpload)
   },
 )
+
+it.each([
+  ['JSON', target, 'application/json', Buffer.from('{}')],
+  ['Arrow', '/v1/table/orders/insert', 'application/vnd.apache.arrow.stream', arrowUpload],
+])('accepts and removes the content-encoding identity: %s', async (_what, target, type, body) => {
+  const { gateway, upstream } = shared
+  const headers = { 'content-type': type, 'content-encoding': 'identity' }
+  expect(await gateway.post(target, { headers, body })).toMatchObject({ status: 200 })
+  const [arrival] = upstream.requests
+  expect(await arrival?.body).toEqual(body)
+  expect(getHeaderValues(arrival ?? { rawHeaders: [] }, 'content-encoding')).toEqual([])
+})

@@ -3,15 +3,11 @@ import { Readable } from 'node:stream'
 import { expect, it } from 'vitest'
 import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { expectError } from '../support/expect-error.ts'
-import type { GatewaySetup } from '../support/open-gateway.ts'
 import { useSharedGateway } from '../support/running-gateway.ts'
 import { arrowBytes } from '../../support/arrow-upload.ts'
 
 const limits = { maxJsonBytes: 10_000, maxArrowBytes: 800_000 }
-const setup: GatewaySetup = {
-  adjust: (settings) => ({ ...settings, limits: { ...settings.limits, ...limits } }),
-}
-const shared = useSharedGateway(setup)
+const shared = useSharedGateway({ settings: { limits } })
 
 type CreateBody = (bytes: number) => Buffer
 
@@ -47,6 +43,17 @@ it.each(cases)('%s may be as large as its limit, and no larger', async (_what, t
     // Of an upload, the beginning may have been sent.
     if (arrival !== undefined) await expect(arrival.body).rejects.toThrow('aborted')
   }
+})
+
+it('the outcome of an upload that is cut, whose own end may have come before, is unknown', async () => {
+  const { gateway, upstream } = shared
+  const body = inChunks(arrowBytes(2 * limits.maxArrowBytes))
+  expect(await gateway.post('/v1/table/orders/insert', { body })).toMatchObject({ status: 413 })
+  await expect(upstream.requests[0]?.body).rejects.toThrow('aborted')
+  expect(ofKind(await recordsOf(gateway.auditFolder), 'outcome').at(-1)).toMatchObject({
+    result: 'unknown',
+    details: { reason: 'body_too_large' },
+  })
 })
 
 it('rejects an upload with an excessive content-length before it is recorded', async () => {

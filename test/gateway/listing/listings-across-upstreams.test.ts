@@ -5,7 +5,6 @@ import { expectError } from '../support/expect-error.ts'
 import { serveListings, type ListedCatalog } from '../support/listing-upstream.ts'
 import { allowEverything } from '../support/open-gateway.ts'
 import { listNames, readPages } from '../support/read-pages.ts'
-import { respondWith } from '../support/recording-upstream.ts'
 import { useSharedGatewayAndUpstreams } from '../support/running-gateway.ts'
 
 /**
@@ -97,10 +96,4 @@ it('a missing namespace is an error', async () => {
     kind: 'NamespaceNotFound',
     says: /./,
   })
-})
-
-it('a failing upstream is an error of the listing of its namespaces', async () => {
-  shared.upstreams.raw.answering = respondWith(500, '')
-  const target = '/v1/namespace/prod$lake$raw/table/list'
-  expectError(await shared.gateway.get(target), { kind: 'Internal', status: 500, says: 'failed' })
 })

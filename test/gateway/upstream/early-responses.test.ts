@@ -3,7 +3,6 @@ import { createServer, type AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { expect, it, onTestFinished } from 'vitest'
 import { expectError } from '../support/expect-error.ts'
-import { sendRaw, rawRequest } from '../support/raw-request.ts'
 import { respondWith, type RequestHandler } from '../support/recording-upstream.ts'
 import { startGatewayBefore, useSharedGateway } from '../support/running-gateway.ts'
 import { arrowStart } from '../../support/arrow-upload.ts'
@@ -76,25 +75,3 @@ async function resettingUpstream(): Promise<string> {
   onTestFinished(() => void server.close())
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
-
-it('does not parse the rest of an upload with an early response as the next request', async () => {
-  const { gateway, upstream } = shared
-  const drop = rawRequest(['POST /v1/table/orders/drop HTTP/1.1', 'host: g', 'content-length: 0'])
-  const head = ['host: g', `x-api-key: ${gateway.key('dev')}`]
-  const length = 1024 * 1024
-  upstream.answering = (_arrival, response) => response.writeHead(413, tooLarge).end('too large')
-  const found = await sendRaw(
-    gateway.url,
-    Buffer.from(
-      rawRequest(
-        [`POST ${insert} HTTP/1.1`, ...head, `content-length: ${length}`],
-        (arrowStart.toString('latin1') + drop.repeat(Math.ceil(length / drop.length))).slice(0, length),
-      ) + rawRequest(['GET /v1/table/o/tags/list HTTP/1.1', ...head, 'connection: close']),
-      'latin1',
-    ),
-  )
-  expectError(found[0], { kind: 'InvalidInput', status: 413, says: '413' })
-  // The connection is closed, or continues with the request after the upload.
-  const targets = upstream.requests.map(({ target }) => target)
-  expect(targets).toEqual(found.length === 1 ? [insert] : [insert, '/v1/table/o/tags/list'])
-})
