@@ -5,7 +5,7 @@ import { runProgram } from '../e2e/built-program.ts'
 import { runCommand } from '../support/run-command.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-// A zone in which a time without zone would be another one, and in which summer days are counted wrongly from midnight.
+// A zone in which a time without zone would be another one, and another day in the last hours of one in UTC.
 const environment = { TZ: 'Europe/Berlin' }
 
 const policy = `apiVersion: catalog-gateway/v1
@@ -13,9 +13,9 @@ kind: AccessPolicy
 metadata: { name: p }
 namespace: []
 rules:
-  - { id: r, effect: allow, subjects: { any: true }, operations: [read], when: 'now.getDayOfYear() == 181' }
+  - { id: r, effect: allow, subjects: { any: true }, operations: [read], when: 'now.getDate() == 30' }
 tests:
-  - { operations: [DescribeTable], table: [a, t], given: { now: '2026-07-01T12:00:00Z' }, expect: allow }
+  - { operations: [DescribeTable], table: [a, t], given: { now: '2026-06-30T23:00:00Z' }, expect: allow }
 `
 
 it('every command refuses a time without a zone and says why', async () => {

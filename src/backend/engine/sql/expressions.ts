@@ -10,15 +10,14 @@ const maxCallDepth = 10
 /**
  * The engine parses the first expression of a text and ignores the rest, so `id = 1, id = 2` would delete by half of
  * it; within parentheses that the text cannot close, nothing may follow. A line break ends a trailing comment. Throws
- * InvalidInput for unbalanced brackets, for text that the engine might tokenize differently, and for an expression too deep
- * for the engine.
+ * InvalidInput for unbalanced brackets, and for an expression too deep for the engine.
  */
 export function parenthesizeExpression(sql: string): string {
   const { chain, operators, calls } = measureSql(sql)
   if (chain > maxChain) {
     throw invalidInput(
       `the SQL is a chain of ${chain} words, values and operators; expected at most ${maxChain}: ` +
-        'use IN (...) for many values',
+        'use IN (...) for many values, or group conditions with parentheses',
     )
   }
   if (operators > maxOperators) {
@@ -37,14 +36,33 @@ export function parenthesizeCondition(sql: string | undefined): string | null {
   return sql ? parenthesizeExpression(sql) : null
 }
 
-/** The whole text, or the content of one bracket. */
-interface Group {
-  readonly closing: string | undefined
-  /** The calls around it, a word followed by a bracket each. */
+/** Upper bounds for the cost of a SQL text in stack and parser time of the engine. */
+interface SqlSize {
+  /**
+   * An upper bound for the nesting: the most tokens in a bracket and the brackets around it, without values of lists.
+   */
+  readonly chain: number
+  /** The most value-computing operators in a bracket and the brackets around it, without AND or OR between them. */
+  readonly operators: number
+  /** The nesting depth of calls (a word followed by a bracket). */
   readonly calls: number
-  /** Tokens and value-computing operators of the current item of its list. */
-  tokens: number
+}
+
+/** The whole text, or the content of one bracket. */
+interface BracketGroup {
+  readonly closing: string | undefined
+  readonly isCall: boolean
+  /** Tokens of the completed items that may contain nested ones. */
+  nestableTokens: number
+  /** Tokens of the current item. */
+  itemTokens: number
+  /** Value-computing operators since the last AND, OR or comma, and their maximum. */
+  operatorRun: number
+  longestRun: number
+  /** The maxima of the nested brackets. */
+  chain: number
   operators: number
+  calls: number
 }
 
 interface Token {
@@ -77,60 +95,76 @@ const tokenKinds = [
 ] as const
 const tokenPattern = new RegExp(tokenKinds.map(([, pattern]) => `(${pattern})`).join('|'), 'uy')
 
-/**
- * Measures upper bounds for the cost of a SQL text in stack and parser time of the engine. `chain` is the nesting: the
- * number of all tokens but plain values in lists, and of brackets in each other. `operators` is the most value-computing
- * operators without AND or OR between them outside of brackets.
- */
-function measureSql(sql: string): { chain: number; operators: number; calls: number } {
-  const outer: Group[] = []
-  let group: Group = { closing: undefined, calls: 0, tokens: 0, operators: 0 }
-  const size = { chain: 0, operators: 0, calls: 0 }
-  let depth = 0
-  let run = 0
+/** Throws InvalidInput (400) for unbalanced brackets, and for text that the engine might tokenize differently. */
+function measureSql(sql: string): SqlSize {
+  const outer: BracketGroup[] = []
+  let group = openGroup(undefined, false)
   let before: Token = { kind: 'blank', text: '' }
   let lastToken: Token = before
-  const endItem = (): void => {
-    if (group.tokens > maxTokensOfValue) {
-      size.chain += group.tokens
-      run += group.operators
-    }
-    size.operators = Math.max(size.operators, run)
-    group.tokens = 0
-    group.operators = 0
-  }
   for (const token of readTokens(sql)) {
     const { kind, text } = token
     assertUnambiguous(before, token)
     before = token
     if (kind === 'blank') continue
-    if (text === ',') endItem()
-    else if (kind !== 'bracket') group.tokens += 1
     const closing = closings.get(text)
     if (closing !== undefined) {
-      group.tokens += 1
+      group.itemTokens += 1
       outer.push(group)
-      const calls = group.calls + (isCallee(lastToken) ? 1 : 0)
-      group = { closing, calls, tokens: 0, operators: 0 }
-      depth = Math.max(depth, outer.length)
-      size.calls = Math.max(size.calls, calls)
+      group = openGroup(closing, isCallee(lastToken))
     } else if (kind === 'bracket') {
       const enclosing = outer.pop()
       if (enclosing === undefined || text !== group.closing) throw unmatchedBracketError(text)
-      endItem()
+      const inner = measureGroup(group)
+      enclosing.chain = Math.max(enclosing.chain, inner.chain)
+      enclosing.operators = Math.max(enclosing.operators, inner.operators)
+      enclosing.calls = Math.max(enclosing.calls, inner.calls)
       group = enclosing
-    } else if (kind === 'operator' && text !== ',' && !comparisons.has(text)) {
-      group.operators += 1
-    } else if (outer.length === 0 && kind === 'word' && /^(and|or)$/i.test(text)) {
-      size.operators = Math.max(size.operators, run + group.operators)
-      run = 0
-      group.operators = 0
+    } else if (text === ',') {
+      endItem(group)
+    } else {
+      group.itemTokens += 1
+      if (kind === 'word' && /^(and|or)$/i.test(text)) endRun(group)
+      else if (kind === 'operator' && !comparisons.has(text)) group.operatorRun += 1
     }
     lastToken = token
   }
   if (group.closing !== undefined) throw invalidInput(`the SQL lacks ${JSON.stringify(group.closing)}`)
-  endItem()
-  return { ...size, chain: size.chain + depth }
+  return measureGroup(group)
+}
+
+function openGroup(closing: string | undefined, isCall: boolean): BracketGroup {
+  return {
+    closing,
+    isCall,
+    nestableTokens: 0,
+    itemTokens: 0,
+    operatorRun: 0,
+    longestRun: 0,
+    chain: 0,
+    operators: 0,
+    calls: 0,
+  }
+}
+
+function endItem(group: BracketGroup): void {
+  if (group.itemTokens > maxTokensOfValue) group.nestableTokens += group.itemTokens
+  group.itemTokens = 0
+  endRun(group)
+}
+
+function endRun(group: BracketGroup): void {
+  group.longestRun = Math.max(group.longestRun, group.operatorRun)
+  group.operatorRun = 0
+}
+
+function measureGroup(group: BracketGroup): SqlSize {
+  endItem(group)
+  const isBracket = group.closing !== undefined
+  return {
+    chain: group.nestableTokens + group.chain + (isBracket ? 1 : 0),
+    operators: group.longestRun + group.operators,
+    calls: group.calls + (group.isCall ? 1 : 0),
+  }
 }
 
 function isCallee({ kind, text }: Token): boolean {

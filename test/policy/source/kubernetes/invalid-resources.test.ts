@@ -36,7 +36,7 @@ it('errors have the path of the field', async () => {
     {
       reason: 'Invalid',
       message: [
-        'rules[0].when: unknown variable: brunch; did you mean "branch"?',
+        'rules[0].when: unknown variable: brunch; did you mean "branch"? (character 1)',
         'rules[1].operations[0]: unknown operation or group "raed"; did you mean "read"?',
       ].join('\n'),
     },
