@@ -80,6 +80,7 @@ export const criticalFiles: readonly CriticalFile[] = [
       'test/gateway/authorization/restricted-reads.test.ts',
       'test/gateway/authorization/descriptions-withheld-from-responses.test.ts',
       'test/attacks/facts/a-change-that-ends-in-a-freeze.test.ts',
+      'test/gateway/authorization/facts-that-change-during-a-body.test.ts',
       'test/attacks/objects/cascade-over-a-denied-table.test.ts',
       'test/attacks/upstream/credentials-for-a-reader.test.ts',
       'test/gateway/downstream/error-responses.test.ts',

@@ -84,6 +84,15 @@ const facts: Readonly<Record<string, Fact>> = {
     },
     status: 403,
   },
+  'introspection says another name': {
+    credential: 'opaque',
+    change: (held) => {
+      held.introspected = { ...held.introspected, exp: soon() + 60, sub: 'eve' }
+      endLifetime(held)
+    },
+    // The upload has begun: whether it was done is unknown.
+    status: [503, 503, 424],
+  },
   'deny added': {
     change: ({ replacePolicies }) =>
       replacePolicies(policies([allow, { ...allow, id: 'stop', effect: 'deny', subjects: { any: true } }])),
