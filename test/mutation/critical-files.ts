@@ -132,7 +132,11 @@ export const criticalFiles: readonly CriticalFile[] = [
   },
   {
     file: 'src/policy/engine/policy-tree.ts',
-    tests: [...decisions, 'test/policy/policy-mistakes.test.ts'],
+    tests: [
+      ...decisions,
+      'test/policy/restrictions/rows-of-a-caller.test.ts',
+      'test/policy/policy-mistakes.test.ts',
+    ],
   },
   {
     file: 'src/policy/engine/evaluate.ts',
