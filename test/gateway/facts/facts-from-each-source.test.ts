@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import type { FactName, FactSourcePath } from '../../../src/catalog-api/facts.ts'
 import { arrowStreamType } from '../../../src/catalog-api/headers.ts'
 import { getOperation, operationNames, type OperationName } from '../../../src/catalog-api/operations.ts'
-import { documentedFacts, unknownBranches } from '../../catalog-api/documented-facts.ts'
+import { factsOf } from '../../catalog-api/facts-of-operation.ts'
 import type { WrittenRule } from '../../policy/policy-builder.ts'
 import { allowEverything } from '../support/open-gateway.ts'
 import { useSharedGateway } from '../support/running-gateway.ts'
@@ -10,7 +10,7 @@ import { createMinimalRequest } from '../support/minimal-request.ts'
 import { getHeaderValues, type ReceivedRequest } from '../support/recording-upstream.ts'
 import { arrowUpload } from '../../support/arrow-upload.ts'
 
-// For every operation, every fact of it, and every location of that fact in the interface document: a caller whose rule
+// For every operation, every fact of it, and every location of that fact: a caller whose rule
 // depends on the fact.
 
 /** A fact with a rule on it, a value that the rule allows, and one that it denies. */
@@ -144,8 +144,7 @@ function casesOf(name: OperationName, fact: FactName, locations: readonly FactSo
   ]
   const asks = fact in asking
   const as = asks ? 'limited' : fact
-  const isUnknown =
-    fact === 'branch' && (unknownBranches[name] === 'always' || unknownBranches[name] === 'branch')
+  const isUnknown = fact === 'branch' && getOperation(name).unknownBranch === 'always'
   const cases = subsets(locations).flatMap((at): Case[] => {
     const stating = request(name, say(right, at))
     const arrives = { value: right, places: locationsOf(stating, fact, at, locations) }
@@ -183,7 +182,7 @@ function casesOf(name: OperationName, fact: FactName, locations: readonly FactSo
 function unstated(name: OperationName, fact: FactName, as: string, asks: boolean): Case {
   const { members, ...rest } = request(name, besides(name, fact))
   const left = Object.entries(members ?? {}).filter(
-    ([member]) => !(required.has(fact) && documentedFacts[name][fact]?.includes(`body.${member}`)),
+    ([member]) => !(required.has(fact) && factsOf(name)[fact]?.includes(`body.${member}`)),
   )
   return {
     what: 'nothing',
@@ -231,11 +230,11 @@ async function errorOf({ what, as, request, status, arrives }: Case): Promise<st
 
 /** The branch of a multipart write is also in its id: attacks/upstream/a-multipart-write-of-another-caller covers that. */
 const withFacts = operationNames.filter(
-  (name) => Object.keys(documentedFacts[name]).length > 0 && getOperation(name).multipart !== 'names',
+  (name) => Object.keys(factsOf(name)).length > 0 && getOperation(name).multipart !== 'names',
 )
 
 it.each(withFacts)('reads the facts of %s from all their locations', async (name) => {
-  const facts = Object.entries(documentedFacts[name]) as [FactName, readonly FactSourcePath[]][]
+  const facts = Object.entries(factsOf(name)) as [FactName, readonly FactSourcePath[]][]
   const cases = facts.flatMap(([fact, locations]) => casesOf(name, fact, locations))
   const errors: string[] = []
   for (const one of cases) errors.push(...[await errorOf(one)].filter((error) => error !== undefined))
@@ -244,7 +243,7 @@ it.each(withFacts)('reads the facts of %s from all their locations', async (name
 })
 
 it('tests every fact', () => {
-  const documented = withFacts.flatMap((name) => Object.keys(documentedFacts[name]))
+  const documented = withFacts.flatMap((name) => Object.keys(factsOf(name)))
   expect([...new Set(documented)].toSorted()).toEqual([...names, ...Object.keys(asking)].toSorted())
 })
 
