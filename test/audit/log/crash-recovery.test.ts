@@ -53,7 +53,9 @@ it('truncates a torn last line at any length, and records it in the next chain',
     expect((await recoverFolder(folder, key)).repairs).toEqual([{ file, bytesCut: bytes }])
     expect(await readFile(path)).toEqual(good)
   }
-  await writeFile(path, Buffer.concat([good, lastLine.subarray(0, 97)]))
+  // A power failure may leave zeros in place of a line.
+  await writeFile(path, Buffer.concat([good, Buffer.alloc(97)]))
+  expect(await verifyAuditLog(folder)).toMatchObject({ ok: true, tornTail: { file, bytes: 97 } })
   await reopen(folder)
   expect(ofKind(await recordsOf(folder), 'recovered')).toMatchObject([{ file, bytesCut: 97 }])
   const report = await verifyAuditLog(folder)
