@@ -60,99 +60,71 @@ const version = oneOfThese(
 )
 const someMethod = oneOfThese('get|PRI|FOO|CONNECT|GETX|G||DESCRIBE|SOURCE')
 
-type Change = (text: string) => string
-
-function at(fraction: number, change: (text: string, position: number) => string): Change {
-  return (text) => change(text, Math.floor(fraction * (text.length + 1)))
-}
-
 function oneOfThese(texts: string): fc.Arbitrary<string> {
   return fc.constantFrom(...texts.split('|'))
 }
 
-function replaceOneMatch(
-  pattern: RegExp,
-  fraction: number,
-  replacement: (context: string) => string,
-): Change {
-  return (text) => {
-    const found = [...text.matchAll(pattern)]
-    const match = found[Math.floor(fraction * found.length)]
-    if (match === undefined) return text
-    return text.slice(0, match.index) + replacement(match[0]) + text.slice(match.index + match[0].length)
-  }
+/** Stands for the end of the bytes. */
+const cutOff = 'cut off'
+
+interface Change {
+  readonly pattern: RegExp
+  readonly replacement: string
+  readonly fraction: number
 }
 
-const change: fc.Arbitrary<Change> = fc.oneof(
-  fc
-    .tuple(unitInterval, odd)
-    .map(([fraction, bytes]) =>
-      at(fraction, (text, position) => text.slice(0, position) + bytes + text.slice(position)),
+/** What is replaced, at one of the places where it matches, and by what; `$&` is what was there. */
+const edits: readonly (readonly [pattern: RegExp, replacement: fc.Arbitrary<string>])[] = [
+  // Anything: odd bytes before or in place of it, some bytes less, or the end.
+  [/^|[^]/g, odd.map((bytes) => `${bytes}$&`)],
+  [/[^]/g, odd],
+  [/[^]{1,4}/g, oneOfThese('')],
+  [/(?<=[^])[^]/g, fc.constant(cutOff)],
+  [/\r\n/g, fc.constantFrom('\n', '\r', '\r\r\n', '\r\n\n', '\r\n\r\n', '\r\n ', '\r\n\t', '')],
+  [/[:;,= ]/g, odd.map((bytes) => `$&${bytes}`)],
+  [/[:;,= ]/g, odd.map((bytes) => `${bytes}$&`)],
+  [/host: g\r\n/g, framingLine.map((line) => `$&${line}`)],
+  // The value of a framing header, or a second one with the same name, before or behind it.
+  [/(?<=(?:content-length|transfer-encoding): )[^\r]*/g, framingValue],
+  ...['content-length', 'transfer-encoding'].map(
+    (name) =>
+      [
+        new RegExp(`${name}: [^\\r]*\\r\\n`, 'g'),
+        framingValue.map((value) => `$&${name}: ${value}\r\n`),
+      ] as const,
+  ),
+  [
+    /(?:content-length|transfer-encoding): [^\r]*\r\n/g,
+    oneOfThese('content-length: 0|content-length: 3|transfer-encoding: chunked').chain((other) =>
+      fc.constantFrom(`$&${other}\r\n`, `${other}\r\n$&`),
     ),
-  fc
-    .tuple(unitInterval, odd)
-    .map(([fraction, bytes]) =>
-      at(fraction, (text, position) => text.slice(0, position) + bytes + text.slice(position + 1)),
-    ),
-  fc
-    .tuple(unitInterval, fc.integer({ min: 1, max: 4 }))
-    .map(([fraction, count]) =>
-      at(fraction, (text, position) => text.slice(0, position) + text.slice(position + count)),
-    ),
-  unitInterval.map((fraction) => at(fraction, (text, position) => text.slice(0, position))),
-  fc
-    .tuple(unitInterval, fc.constantFrom('\n', '\r', '\r\r\n', '\r\n\n', '\r\n\r\n', '\r\n ', '\r\n\t', ''))
-    .map(([fraction, end]) => replaceOneMatch(/\r\n/g, fraction, () => end)),
-  fc
-    .tuple(unitInterval, odd)
-    .map(([fraction, bytes]) => replaceOneMatch(/[:;,= ]/g, fraction, (mark) => mark + bytes)),
-  fc
-    .tuple(unitInterval, odd)
-    .map(([fraction, bytes]) => replaceOneMatch(/[:;,= ]/g, fraction, (mark) => bytes + mark)),
-  fc
-    .tuple(unitInterval, framingLine)
-    .map(([fraction, line]) => replaceOneMatch(/host: g\r\n/g, fraction, (host) => host + line)),
-  fc
-    .tuple(unitInterval, framingValue, fc.boolean())
-    .map(([fraction, value, isRetained]) =>
-      replaceOneMatch(
-        /(content-length|transfer-encoding): [^\r]*\r\n/g,
-        fraction,
-        (line) => (isRetained ? line : '') + `${line.slice(0, line.indexOf(':'))}: ${value}\r\n`,
-      ),
-    ),
-  fc
-    .tuple(
-      unitInterval,
-      oneOfThese('content-length: 0|content-length: 3|transfer-encoding: chunked'),
-      fc.boolean(),
-    )
-    .map(([fraction, other, isBehind]) =>
-      replaceOneMatch(/(?:content-length|transfer-encoding): [^\r]*\r\n/g, fraction, (line) =>
-        isBehind ? `${line}${other}\r\n` : `${other}\r\n${line}`,
-      ),
-    ),
-  fc
-    .tuple(unitInterval, size)
-    .map(([fraction, other]) => replaceOneMatch(/(?<=\r\n)[0-9a-f]{1,2}(?=[;\r])/g, fraction, () => other)),
-  fc
-    .tuple(unitInterval, extension)
-    .map(([fraction, other]) =>
-      replaceOneMatch(/(?<=\r\n[0-9a-f]{1,2})(?:;[^\r]*)?(?=\r)/g, fraction, () => other),
-    ),
-  fc
-    .tuple(unitInterval, oddTarget)
-    .map(([fraction, other]) => replaceOneMatch(/(?<=[A-Z] )\/[^ ]*(?= HTTP)/g, fraction, () => other)),
-  fc
-    .tuple(unitInterval, trailer)
-    .map(([fraction, line]) => replaceOneMatch(/(?<=\r\n0(?:;[^\r]*)?\r\n)/g, fraction, () => line)),
-  fc
-    .tuple(unitInterval, version)
-    .map(([fraction, other]) => replaceOneMatch(/HTTP\/1\.1/g, fraction, () => other)),
-  fc
-    .tuple(unitInterval, someMethod)
-    .map(([fraction, other]) => replaceOneMatch(/[A-Z-]+(?= \/)/g, fraction, () => other)),
+  ],
+  [/(?<=\r\n)[0-9a-f]{1,2}(?=[;\r])/g, size],
+  [/(?<=\r\n[0-9a-f]{1,2})(?:;[^\r]*)?(?=\r)/g, extension],
+  [/(?<=[A-Z] )\/[^ ]*(?= HTTP)/g, oddTarget],
+  [/(?<=\r\n0(?:;[^\r]*)?\r\n)/g, trailer],
+  [/HTTP\/1\.1/g, version],
+  [/[A-Z-]+(?= \/)/g, someMethod],
+]
+
+const change = fc.oneof(
+  ...edits.map(([pattern, replacement]) =>
+    fc.record({ pattern: fc.constant(pattern), replacement, fraction: unitInterval }),
+  ),
 )
+
+function applyChange(text: string, { pattern, replacement, fraction }: Change): string {
+  const found = [...text.matchAll(pattern)]
+  const match = found[Math.floor(fraction * found.length)]
+  if (match === undefined) return text
+  const [there] = match
+  if (replacement === cutOff) return text.slice(0, match.index)
+  return (
+    text.slice(0, match.index) +
+    replacement.replace('$&', () => there) +
+    text.slice(match.index + there.length)
+  )
+}
 
 /** Pipelined valid requests with one change, in latin1. */
 export const oddRequests: fc.Arbitrary<string> = fc
@@ -160,6 +132,4 @@ export const oddRequests: fc.Arbitrary<string> = fc
     fc.array(writtenRequest, { minLength: 1, maxLength: 3 }),
     fc.array(change, { minLength: 1, maxLength: 3 }),
   )
-  .map(([requests, changes]) =>
-    changes.reduce((text, apply) => apply(text), requests.map(({ bytes }) => bytes).join('')),
-  )
+  .map(([requests, changes]) => changes.reduce(applyChange, requests.map(({ bytes }) => bytes).join('')))

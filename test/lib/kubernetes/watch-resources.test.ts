@@ -172,26 +172,6 @@ it('sends nothing after a delay', async () => {
   expect(requests).toHaveLength(1)
 })
 
-it('doubles the delay up to a maximum', async () => {
-  const failedAt: number[] = []
-  const requestedAt: number[] = []
-  await watchThings(
-    (request, response) => {
-      requestedAt.push(performance.now())
-      sendStatus(503)(request, response)
-    },
-    {
-      onError: () => failedAt.push(performance.now()),
-      timing: { minDelayMs: 50, maxDelayMs: 200 },
-    },
-  )
-  await eventually(() => expect(requestedAt).toHaveLength(7))
-  const delays = failedAt.map((time, index) => (requestedAt[index + 1] ?? Infinity) - time)
-  // Half of each delay is random, and timers may be a millisecond early.
-  const shortest = [25, 50, 100, 100, 100, 100]
-  for (const [index, delay] of shortest.entries()) expect(delays[index]).toBeGreaterThan(delay - 2)
-})
-
 it('begins with the shortest delay after a success', async () => {
   const delays: number[] = []
   let failedAt = Infinity
