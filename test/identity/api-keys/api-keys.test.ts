@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { formatApiKey } from '../../../src/identity/api-keys/api-key-format.ts'
 import { createKey, revokeKey, type NewKey } from '../../../src/identity/api-keys/key-store.ts'
 import type { AuthenticatorOptions } from '../../../src/identity/authenticate.ts'
 import { authenticateApiKey, openAuthenticator, captureReason } from '../test-authenticator.ts'
@@ -42,10 +43,22 @@ it('refuses keys that were never issued', async () => {
   const authenticator = await openAuthenticator(options)
   const { text: other } = await createKey(join(file, '..', 'other.yaml'), pepper, loader)
   expect(await captureReason(authenticateApiKey(authenticator, other))).toBe('unknown_api_key')
-  for (const broken of ['x', text.slice(0, -1), ` ${text}`, `${text}\n`, text.replace('cgk', 'CGK')]) {
-    expect(await captureReason(authenticateApiKey(authenticator, broken))).toBe('malformed_api_key')
-  }
   expect(key.hash).not.toContain(text.split('_')[2])
+})
+
+it('a key that was accepted proves no other text, no other secret, and nothing after a change of the store', async () => {
+  const { file, text, key, options } = await makeStore()
+  const other = await createKey(file, pepper, { ...loader, principal: 'other' })
+  const authenticator = await openAuthenticator(options)
+  const reasonOf = (sent: string) => captureReason(authenticateApiKey(authenticator, sent))
+  await authenticateApiKey(authenticator, text)
+  for (const broken of ['x', text.slice(0, -1), `${text}x`, ` ${text}`, `${text}\n`, text.toUpperCase()])
+    expect(await reasonOf(broken)).toBe('malformed_api_key')
+  const [, , secret = ''] = other.text.split('_')
+  expect(await reasonOf(formatApiKey({ id: key.id, secret }))).toBe('wrong_api_key_secret')
+  expect((await authenticateApiKey(authenticator, other.text)).name).toBe('other')
+  await writeFile(file, (await readFile(file, 'utf8')).replace(key.hash, other.key.hash))
+  await eventually(async () => expect(await reasonOf(text)).toBe('wrong_api_key_secret'))
 })
 
 it('rejects a short pepper', async () => {

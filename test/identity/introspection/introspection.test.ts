@@ -11,7 +11,7 @@ import { createFileFollower } from '../../../src/lib/fs/follow-files.ts'
 import { openOutbound } from '../../../src/outbound/outbound.ts'
 import { authenticateBearer, openAuthenticator, captureReason, captureError } from '../test-authenticator.ts'
 import { createDeferred } from '../../gateway/support/waiting.ts'
-import { makeProviderKey, startIdentityProvider } from '../jwt/identity-provider.ts'
+import { startIdentityProvider } from './identity-provider.ts'
 import { startServer } from '../jwt/token-issuer.ts'
 import { eventually } from '../../support/eventually.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -53,59 +53,25 @@ const says =
   (_request, response) =>
     response.setHeader('content-type', 'application/json').end(JSON.stringify(body))
 
-/** Starts a real provider, with the settings that trust its opaque and its signed tokens. */
-async function startTrustedProvider() {
-  const provider = await startIdentityProvider([makeProviderKey('one')])
+it('an opaque token of a real OpenID provider identifies its client, and is refused after its revocation', async () => {
+  const provider = await startIdentityProvider()
   onTestFinished(() => provider.stop())
   const introspection = await settingsFor(provider.introspectionUrl, {
-    issuer: provider.issuer,
+    issuer: provider.url,
     subjectClaim: 'client_id',
   })
-  const jwks = { url: provider.keysUrl }
-  const issuer = { name: 'corp', issuer: provider.issuer, audience, jwks }
-  const issuers = [{ ...issuer, algorithms: ['RS256' as const] }]
-  return { provider, introspection, issuers }
-}
-
-describe('with a real OpenID provider', () => {
-  it('an opaque token identifies its client, and is refused after its revocation', async () => {
-    const { provider, introspection, issuers } = await startTrustedProvider()
-    let ahead = 0
-    const authenticator = await openAuthenticator({ introspection, issuers, now: () => Date.now() + ahead })
-    const token = await provider.issueToken(audience, 'opaque')
-    expect(token).not.toContain('.')
-    expect(await authenticateBearer(authenticator, token)).toMatchObject({
-      name: 'corp:loader',
-      method: 'token',
-    })
-    await provider.revokeToken(token)
-    expect((await authenticateBearer(authenticator, token)).name).toBe('corp:loader')
-    ahead = 60_000
-    expect(await captureReason(authenticateBearer(authenticator, token))).toBe('inactive_token')
-  })
-
-  it('verifies signed tokens of the same provider with its keys, without introspection', async () => {
-    const { provider, introspection, issuers } = await startTrustedProvider()
-    const authenticator = await openAuthenticator({ introspection, issuers })
-    const token = await provider.issueToken(audience)
-    const before = provider.requests()
-    expect((await authenticateBearer(authenticator, token)).name).toBe('corp:loader')
-    expect(provider.requests()).toBe(before)
-  })
-
-  it('responds with 503 if the client secret is wrong', async () => {
-    const { provider, introspection } = await startTrustedProvider()
-    await writeFile(introspection.clientSecretFile, 'wrong')
-    const authenticator = await openAuthenticator({ introspection })
-    const refused = await captureError(
-      authenticateBearer(authenticator, await provider.issueToken(audience, 'opaque')),
-    )
-    expect(refused).toMatchObject({ status: 503, reason: 'introspection_unavailable' })
-    expect(refused.headers).toHaveProperty('retry-after')
-  })
+  let ahead = 0
+  const authenticator = await openAuthenticator({ introspection, now: () => Date.now() + ahead })
+  const token = await provider.issueToken(audience)
+  const loader = { name: 'corp:loader', method: 'token' }
+  expect(await authenticateBearer(authenticator, token)).toMatchObject(loader)
+  await provider.revokeToken(token)
+  expect(await authenticateBearer(authenticator, token)).toMatchObject(loader)
+  ahead = 60_000
+  expect(await captureReason(authenticateBearer(authenticator, token))).toBe('inactive_token')
 })
 
-it('a rotated client secret is used at once, and an empty file keeps the last one', async () => {
+it('a rotated client secret is used at once, an empty file keeps the last one, and a wrong one is 503', async () => {
   let accepted = 'one'
   const server = await startServer((request, response) => {
     const sent = Buffer.from(request.headers.authorization?.slice('Basic '.length) ?? '', 'base64')
@@ -130,6 +96,11 @@ it('a rotated client secret is used at once, and an empty file keeps the last on
   await writeFile(introspection.clientSecretFile, '')
   await eventually(() => expect(failures).toContain('identity.introspection.clientSecretFile'))
   expect(await authenticateBearer(authenticator, 'third')).toMatchObject({ name: 'corp:alice' })
+
+  accepted = 'none of these'
+  const refused = await captureError(authenticateBearer(authenticator, 'fourth'))
+  expect(refused).toMatchObject({ status: 503, reason: 'introspection_unavailable' })
+  expect(refused.headers).toHaveProperty('retry-after')
 })
 
 it('sends client and secret with HTTP Basic, and the token in the body', async () => {

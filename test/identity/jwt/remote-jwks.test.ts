@@ -1,7 +1,9 @@
 import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { RequestListener } from 'node:http'
+import { gzipSync } from 'node:zlib'
 import { expect, onTestFinished, it } from 'vitest'
+import type { AuthenticationError } from '../../../src/identity/authentication-error.ts'
 import type { IdentityEvent } from '../../../src/identity/runtime.ts'
 import { authenticateBearer, openAuthenticator, captureReason, captureError } from '../test-authenticator.ts'
 import { makeSigningKey, signToken, startIssuer, startServer, type SigningKey } from './token-issuer.ts'
@@ -22,17 +24,15 @@ async function issuer() {
 }
 
 /** Returns the refusal of a valid token if its JWKS is fetched with this response. */
-async function reasonWithResponse(response: RequestListener, timeout = 5): Promise<string> {
+async function refusalAfter(response: RequestListener, timeout = 5): Promise<AuthenticationError> {
   const server = await startServer(response)
   onTestFinished(() => server.stop())
-  const jwks = { url: server.url }
   const authenticator = await openAuthenticator({
-    issuers: [{ ...configuration, jwks }],
+    issuers: [{ ...configuration, jwks: { url: server.url } }],
     jwksTiming: { timeout },
   })
-  return await captureReason(
-    authenticateBearer(authenticator, await signToken(await makeSigningKey('first'))),
-  )
+  const token = await signToken(await makeSigningKey('first'))
+  return captureError(authenticateBearer(authenticator, token))
 }
 
 it('concurrent tokens with a new key share one fetch, and are accepted', async () => {
@@ -159,17 +159,58 @@ it('fetches keys in the background; reordered keys change nothing', async () => 
   })
 })
 
-it.each<[string, RequestListener]>([
-  ['too large', (_request, response) => response.end(`{"keys":[],"padding":"${'x'.repeat(600_000)}"}`)],
-  ['endless', (_request, response) => setInterval(() => response.write(' '.repeat(60_000)), 1).unref()],
-  ['no key set', (_request, response) => response.end('{"keys":{}}')],
-  ['cut off', (_request, response) => response.writeHead(200, { 'content-length': 99 }).end('{"keys":[')],
-])('a key set that is %s', async (_name, response) => {
-  expect(await reasonWithResponse(response)).toBe('jwks_unavailable')
+// Discovery documents and introspection responses are fetched by the same function.
+it.each<[what: string, response: RequestListener, described: RegExp | string]>([
+  ['too large', (_request, response) => response.end(`"${'x'.repeat(600_000)}"`), /larger than 524288 bytes/],
+  [
+    'endless',
+    (_request, response) => setInterval(() => response.write(' '.repeat(60_000)), 1).unref(),
+    /larger than/,
+  ],
+  ['no key set', (_request, response) => response.end('{"keys":{}}'), /./],
+  [
+    'cut off',
+    (_request, response) => response.writeHead(200, { 'content-length': 99 }).end('{"keys":['),
+    /./,
+  ],
+  [
+    'redirected to another host',
+    (_request, response) =>
+      response.writeHead(302, { location: 'https://login.corp.example:8443/secret?token=1' }).end(),
+    'Error: the response has status 302 to the host login.corp.example:8443; expected 200; redirects are not followed: configure the final URL',
+  ],
+  [
+    'compressed',
+    (_request, response) =>
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('{"keys":[]}')),
+    'Error: the response has content-encoding "gzip", although identity was requested',
+  ],
+  [
+    'a login page',
+    (_request, response) =>
+      response.writeHead(200, { 'content-type': 'text/html' }).end('<html>secret</html>'),
+    'Error: the response of 19 bytes with content-type "text/html" is not JSON',
+  ],
+  [
+    'empty',
+    (_request, response) => response.end(),
+    'Error: the response of 0 bytes with content-type "none" is not JSON',
+  ],
+  [
+    'refused',
+    ({ headers }, response) =>
+      response.writeHead(headers['accept-encoding'] === 'identity' ? 403 : 500).end('no'),
+    'Error: the response has status 403; expected 200',
+  ],
+])('a key set that is %s is described in the log, not to the caller', async (_what, response, described) => {
+  const { reason, message, cause } = await refusalAfter(response)
+  expect(reason).toBe('jwks_unavailable')
+  expect(message).not.toMatch(/127\.0\.0\.1|login|status/)
+  expect(String(cause)).toEqual(typeof described === 'string' ? described : expect.stringMatching(described))
 })
 
 it('responds with 503 while the JWKS is missing', async () => {
-  expect(await reasonWithResponse(() => undefined, 0.05)).toBe('jwks_unavailable')
+  expect(await refusalAfter(() => undefined, 0.05)).toMatchObject({ status: 503, reason: 'jwks_unavailable' })
 })
 
 it('reloads a changed JWKS file, and ignores an invalid one', async () => {
