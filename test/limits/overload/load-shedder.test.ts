@@ -52,35 +52,17 @@ it('refuses row operations while requests wait too long for the upstream, and qu
   expect(await gateway.post(query, { body: {} })).toMatchObject({ status: 200 })
 })
 
-it('a slow upstream does not affect another one', async () => {
-  const { gateway, upstream } = await startGatewayAndUpstream({
-    tuning: { loadSheddingThresholdMs: 400, upstream: { maxBulkConnections: 1 } },
-    adjust: (settings) => ({
-      ...settings,
-      upstreams: settings.upstreams.flatMap((each) => [
-        each,
-        { ...each, name: 'lake', namespaces: [['lake']] },
-      ]),
-    }),
-  })
-  const retained: ServerResponse[] = []
-  upstream.answering = (_arrival, response) => retained.push(response)
-  const served = [gateway.post(query, { body: {} }), gateway.post(query, { body: {} })]
-  await eventually(async () => expect(await shedRatioOf(gateway, 'bulk')).toBe(1))
-  upstream.answering = respondWith(200, {})
-  expect(await gateway.post(query, { body: {} })).toMatchObject({ status: 503 })
-  expect(await gateway.post('/v1/table/lake$orders/query', { body: {} })).toMatchObject({ status: 200 })
-  retained[0]?.end('{}')
-  for (const response of served) expect(await response).toMatchObject({ status: 200 })
-})
-
 const idle = { oldestPendingMs: () => 0, isFreeFor: () => true }
 const slow = { oldestPendingMs: () => 1_000, isFreeFor: () => false }
 
-/** Pools that are not given are idle. */
+/** Pools that are not given are idle, and so are those of the upstream `lake`. */
 function createShedder(queue: QueueDelay, slots: Partial<UpstreamLoad['slots']>): LoadShedder {
-  const upstream = { name: 'catalog', slots: { small: idle, bulk: idle, listing: idle, ...slots } }
-  const shedding = createLoadShedder(queue, [upstream], 100)
+  const idlePools = { small: idle, bulk: idle, listing: idle }
+  const upstreams = [
+    { name: 'catalog', slots: { ...idlePools, ...slots } },
+    { name: 'lake', slots: idlePools },
+  ]
+  const shedding = createLoadShedder(queue, upstreams, 100)
   onTestFinished(() => shedding.close())
   return shedding
 }
@@ -116,9 +98,16 @@ it('a principal beyond its share does not cause refusals of others', async () =>
 it.for([
   ['listing', 'ListTables', 'ListTableVersions'],
   ['small', 'ListTableVersions', 'ListTables'],
-] as const)('a slow pool %s causes refusals of %s, and none of %s', async ([pool, shed, served]) => {
-  const shedding = createShedder(idle, { [pool]: slow })
-  const admit = (operation: OperationName) => () => shedding.admit('catalog', getOperation(operation), 'dev')
-  await eventually(() => expect(admit(shed)).toThrow(Overloaded))
-  for (let count = 0; count < 20; count += 1) expect(admit(served)).not.toThrow()
-})
+] as const)(
+  'a slow pool %s causes refusals of %s, and none of %s or at another upstream',
+  async ([pool, shed, served]) => {
+    const shedding = createShedder(idle, { [pool]: slow })
+    const admit = (operation: OperationName) => () =>
+      shedding.admit('catalog', getOperation(operation), 'dev')
+    await eventually(() => expect(admit(shed)).toThrow(Overloaded))
+    for (let count = 0; count < 20; count += 1) {
+      expect(admit(served)).not.toThrow()
+      expect(() => shedding.admit('lake', getOperation(shed), 'dev')).not.toThrow()
+    }
+  },
+)
