@@ -80,21 +80,6 @@ it('each request has a line, including refusals, and none is lost on shutdown', 
   expect(read['bytesIn']).toBeLessThan(1_000)
   expect(read['bytesOut']).toBeGreaterThan(50)
   expect(read['bytesOut']).toBeLessThan(1_000)
-  expect(Object.keys(read['stageMs'] as object)).toEqual([
-    'receive',
-    'match',
-    'authenticate',
-    'authorize',
-    'limit',
-    'read_body',
-    'authorize_body',
-    'place',
-    'limit_entries',
-    'audit',
-    'send',
-    'record',
-    'respond',
-  ])
   const spent = Object.values(change['stageMs'] as Record<string, number>).reduce(
     (sum, each) => sum + each,
     0,
