@@ -2,7 +2,6 @@ import { expect, it } from 'vitest'
 import type { z } from 'zod'
 import { limitsSchema } from '../../../src/config/listen-settings.ts'
 import type { BodyBounds } from '../../../src/gateway/bounds.ts'
-import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { expectError } from '../../gateway/support/expect-error.ts'
 import { allowEverything, type GatewaySetup } from '../../gateway/support/open-gateway.ts'
 import { startGatewayAndUpstream } from '../../gateway/support/running-gateway.ts'
@@ -111,6 +110,6 @@ it('limits the audit records of a batch to one mebibyte', async () => {
     says: 'too large for one audit record; send it in parts',
   })
   expect(upstream.requests).toEqual([])
-  expect(ofKind(await recordsOf(gateway.auditFolder), 'intent')).toEqual([])
+  expect(await gateway.recorded('intent')).toEqual([])
   expect(await gateway.post(target, { body: batch(200) })).toMatchObject({ status: 200 })
 })

@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest'
-import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { countRefusals } from '../../gateway/support/count-refusals.ts'
 import { withUpstream } from '../../gateway/support/open-gateway.ts'
 import { startGatewayAndUpstream } from '../../gateway/support/running-gateway.ts'
@@ -85,7 +84,7 @@ it('the audit record of the change contains the paths of allowed members, never 
   for (const body of [{ new_columns: newColumns, comment }, { new_columns: [{ name: 'a' }] }])
     expect((await gateway.post(columns, { body })).status).toBe(200)
   await gateway.stop()
-  const [one, other] = ofKind(await recordsOf(gateway.auditFolder), 'intent')
+  const [one, other] = await gateway.recorded('intent')
   expect(one?.details).toMatchObject({ members: ['new_columns.comment', 'comment'] })
   expect(JSON.stringify(one)).not.toContain(comment)
   expect(other?.details).not.toHaveProperty('members')

@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest'
-import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { attackedGateway } from '../support/attacked-gateway.ts'
 
 // JavaScript parses 9007199254740993 as 9007199254740992, and 1e400 as Infinity, which JSON.stringify writes as null:
@@ -9,7 +8,7 @@ const attacked = attackedGateway()
 async function lastDetails(target: string, body: string): Promise<unknown> {
   const { body: sent } = await attacked.expectForwarded({ as: 'owner', target, body })
   expect(String(await sent)).toBe(body)
-  const intent = ofKind(await recordsOf(attacked.gateway.auditFolder), 'intent').at(-1)
+  const intent = (await attacked.gateway.recorded('intent')).at(-1)
   return intent?.objects?.[0]?.details ?? intent?.details
 }
 
@@ -77,6 +76,6 @@ it('does not record an unrepresentable size of a response as another number', as
     target: `${table}/version/create`,
     body: `{"version":2,${manifest}}`,
   })
-  const outcome = ofKind(await recordsOf(attacked.gateway.auditFolder), 'outcome').at(-1)
+  const outcome = (await attacked.gateway.recorded('outcome')).at(-1)
   expect(outcome?.versions).toEqual([{ id: ['sandbox', 'orders'], version: 2 }])
 })

@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest'
-import { recordsOf, ofKind } from '../../audit/audit-fixtures.ts'
 import { expectError } from '../../gateway/support/expect-error.ts'
 import { readExtraOperations } from '../../gateway/support/extra-operations.ts'
 import { withUpstream } from '../../gateway/support/open-gateway.ts'
@@ -112,7 +111,7 @@ it('the audit record contains the object', async () => {
   const body = { target_table: ['sandbox', 'copy'] }
   expect((await gateway.post(target, { body })).status).toBe(200)
   await gateway.stop()
-  expect(ofKind(await recordsOf(gateway.auditFolder), 'intent')).toMatchObject([
+  expect(await gateway.recorded('intent')).toMatchObject([
     {
       operation: 'CopyTable',
       id: ['sandbox', 'orders'],

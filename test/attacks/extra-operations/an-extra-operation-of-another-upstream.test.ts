@@ -1,13 +1,11 @@
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { expectError } from '../../gateway/support/expect-error.ts'
 import { extraOperations } from '../../gateway/support/extra-operations.ts'
-import { startRecordingUpstream } from '../../gateway/support/recording-upstream.ts'
-import { startGatewayAndUpstream } from '../../gateway/support/running-gateway.ts'
+import { startGatewayAndUpstream, startUpstream } from '../../gateway/support/running-gateway.ts'
 
 // An upstream could take the path of another one's operation for something else.
 it('is an unknown route there, and callers without permission do not learn which upstream has it', async () => {
-  const lake = await startRecordingUpstream()
-  onTestFinished(() => lake.close())
+  const lake = await startUpstream()
   const { gateway, upstream } = await startGatewayAndUpstream({
     users: ['mallory'],
     adjust: (settings) => ({

@@ -4,7 +4,7 @@ import { maxDecisionAgeMs } from '../../../src/gateway/bounds.ts'
 import { expectError } from '../../gateway/support/expect-error.ts'
 import { allowEverything } from '../../gateway/support/open-gateway.ts'
 import { openRawConnection } from '../../gateway/support/raw-connection.ts'
-import { rawRequest } from '../../gateway/support/raw-request.ts'
+import { keyedRequest } from '../../gateway/support/raw-request.ts'
 import { respondWith } from '../../gateway/support/recording-upstream.ts'
 import { startGatewayAndUpstream } from '../../gateway/support/running-gateway.ts'
 import { formatPolicies, type WrittenPolicy } from '../../policy/policy-builder.ts'
@@ -47,15 +47,12 @@ it.each([
     const setClockAhead = clockAhead()
     const { gateway, upstream } = await startSoonFrozen()
     const client = openRawConnection(gateway.url)
-    const head = [
-      `POST /v1/table/lake$orders/${operation} HTTP/1.1`,
-      'host: gateway',
-      `x-api-key: ${gateway.key('dev')}`,
+    const lines = [
       `content-type: ${headers['content-type']}`,
       `content-length: ${Buffer.byteLength(start) + Buffer.byteLength(end)}`,
       'expect: 100-continue',
     ]
-    client.write(rawRequest(head))
+    client.write(keyedRequest(gateway, 'dev', `POST /v1/table/lake$orders/${operation}`, lines))
     // The head is decided.
     await client.waitFor(/^HTTP\/1.1 100/)
     client.write(start)

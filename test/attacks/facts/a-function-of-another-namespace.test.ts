@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest'
-import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { attackedGateway } from '../support/attacked-gateway.ts'
 import { policyOf, ruleFor } from '../support/policy-templates.ts'
 
@@ -92,7 +91,7 @@ it('every secret that a function is bound to requires UseSecret on it', async ()
 it('a function of the own namespace is allowed, and those named by a rule; both are recorded', async () => {
   await attacked.expectForwarded({ as: 'owner', target: add, body: bound(own) })
   await attacked.expectForwarded({ as: 'trusted', target: add, body: bound(embed) })
-  const intents = ofKind(await recordsOf(attacked.gateway.auditFolder), 'intent')
+  const intents = await attacked.gateway.recorded('intent')
   expect(intents.slice(-2)).toMatchObject([
     { objects: [{ operation: 'UseFunction', id: ['sandbox', 'embed'] }] },
     { objects: [{ operation: 'UseFunction', id: ['lib', 'embed'] }] },

@@ -12,7 +12,6 @@ import {
   type DataType,
 } from 'apache-arrow'
 import { describe, expect, it } from 'vitest'
-import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { extraOperations } from '../../gateway/support/extra-operations.ts'
 import { withUpstream } from '../../gateway/support/open-gateway.ts'
 import { arrowUpload, endOfStreamBytes, schemaStream } from '../../support/arrow-upload.ts'
@@ -91,9 +90,10 @@ describe.each(Object.entries(hidden))('a reference %s', (_where, body) => {
 
   it('is recorded', async () => {
     await attacked.expectForwarded({ as: 'curator', target: insert, body, lines: [type] })
-    const records = await recordsOf(attacked.gateway.auditFolder)
-    expect(ofKind(records, 'intent').at(-1)).toMatchObject({ objects: [{ operation: 'ReferenceData' }] })
-    expect(ofKind(records, 'outcome').at(-1)?.upload?.references).toHaveLength(1)
+    expect((await attacked.gateway.recorded('intent')).at(-1)).toMatchObject({
+      objects: [{ operation: 'ReferenceData' }],
+    })
+    expect((await attacked.gateway.recorded('outcome')).at(-1)?.upload?.references).toHaveLength(1)
   })
 })
 

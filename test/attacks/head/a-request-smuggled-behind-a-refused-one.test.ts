@@ -112,7 +112,7 @@ it('neither parses the rest of a refused chunked body nor sends a second respons
   const { gateway, upstream } = attacked
   const lines = ['POST /v1/nothing HTTP/1.1', 'host: g', 'transfer-encoding: chunked']
   const countResponses = async (): Promise<number> => {
-    const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
+    const metrics = await gateway.metrics()
     return Number(/status="406",decision="none"\} (\d+)$/m.exec(metrics)?.[1] ?? 0)
   }
   async function* parts(): AsyncGenerator<string> {

@@ -71,7 +71,7 @@ it('a request for a document has an id and is counted', async () => {
   )
   expect(response).toMatchObject({ status: 200, headers: { 'x-request-id': 'doc-1' } })
   await eventually(async () => {
-    const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
+    const metrics = await gateway.metrics()
     expect(metrics).toMatch(
       /^catalog_gateway_requests_total\{operation="openapi",status="200",decision="none"\} [1-9]/m,
     )

@@ -1,7 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ListenSettings } from '../../../src/config/listen-settings.ts'
-import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { expectError, type ExpectedError } from '../../gateway/support/expect-error.ts'
 import { allowEverything, openGateway, type TestedGateway } from '../../gateway/support/open-gateway.ts'
 import { getHeaderValues, startRecordingUpstream } from '../../gateway/support/recording-upstream.ts'
@@ -101,7 +100,7 @@ describe.skipIf(!hasOpenssl())('certificates that a proxy has verified (skipped 
     expect(others).toEqual([])
     for (const name of [...headers, 'client-cert-chain']) expect(getHeaderValues(arrival, name)).toEqual([])
     await eventually(async () => {
-      const intents = ofKind(await recordsOf(gateway.auditFolder), 'intent')
+      const intents = await gateway.recorded('intent')
       const principal = { name: `mesh:${loader}`, method: 'certificate' }
       const own = intents.find(({ request }) => request === response?.headers['x-request-id'])
       expect(own).toMatchObject({ principal })

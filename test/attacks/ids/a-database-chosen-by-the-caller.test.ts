@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { expectError } from '../../gateway/support/expect-error.ts'
 import { withUpstream } from '../../gateway/support/open-gateway.ts'
 import { openRawConnection } from '../../gateway/support/raw-connection.ts'
@@ -96,7 +95,7 @@ it('sends a configured database with every request, and records it', async () =>
   upstream.answering = respondWith(200, { tables: [] })
   expect(await gateway.get('/v1/namespace/$/table/list')).toMatchObject({ status: 200 })
   expect(databaseOf(upstream.requests.pop())).toEqual(fixed)
-  const intents = ofKind(await recordsOf(gateway.auditFolder), 'intent')
+  const intents = await gateway.recorded('intent')
   expect(intents.map(({ database }) => database)).toEqual(['sales/eu/west', 'sales/eu/west', 'sales/eu/west'])
 })
 

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { expectError } from '../../gateway/support/expect-error.ts'
 import { readExtraOperations } from '../../gateway/support/extra-operations.ts'
 import { serveListings } from '../../gateway/support/listing-upstream.ts'
@@ -88,7 +87,7 @@ describe('the database is the first part of the id', () => {
     const { gateway } = shared
     const requestId = 'record-of-x1'
     await gateway.post('/v1/table/n$t/drop', { headers: { ...x1, 'x-request-id': requestId } })
-    const intents = ofKind(await recordsOf(gateway.auditFolder), 'intent')
+    const intents = await gateway.recorded('intent')
     expect(intents.find(({ request }) => request === requestId)).toMatchObject({ id: ['x1', 'n', 't'] })
   })
 })

@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest'
-import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { expectError } from '../../gateway/support/expect-error.ts'
 import { useSharedGatewayAndUpstreams } from '../../gateway/support/running-gateway.ts'
 import { arrowUpload } from '../../support/arrow-upload.ts'
@@ -45,10 +44,10 @@ it.each<
     isHidden,
   ],
 ])('%s is refused, and neither sent nor recorded', async (_label, target, body, expected) => {
-  const before = ofKind(await recordsOf(shared.gateway.auditFolder), 'intent').length
+  const before = (await shared.gateway.recorded('intent')).length
   expectError(await shared.gateway.post(target, { body }), expected)
   expect(countArrivals()).toEqual([0, 0])
-  expect(ofKind(await recordsOf(shared.gateway.auditFolder), 'intent')).toHaveLength(before)
+  expect(await shared.gateway.recorded('intent')).toHaveLength(before)
 })
 
 it('refuses an uploaded table at a mount point, too', async () => {

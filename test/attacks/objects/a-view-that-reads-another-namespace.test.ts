@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest'
-import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { attackedGateway } from '../support/attacked-gateway.ts'
 import { policyOf, ruleFor } from '../support/policy-templates.ts'
 
@@ -63,7 +62,7 @@ it.each(reading)('%s requires ReadAnyTable at the root', async (_label, target, 
 it.each(reading)('%s is allowed with it, and recorded', async (_label, target, body) => {
   expect(await attacked.send({ as: 'trusted', target, body })).toMatchObject({ status: 200 })
   attacked.upstream.requests.length = 0
-  const intents = ofKind(await recordsOf(attacked.gateway.auditFolder), 'intent')
+  const intents = await attacked.gateway.recorded('intent')
   expect(intents.at(-1)).toMatchObject({
     objects: expect.arrayContaining([expect.objectContaining({ operation: 'ReadAnyTable', id: [] })]),
   })

@@ -1,9 +1,8 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { countRefusals } from '../../gateway/support/count-refusals.ts'
 import type { GatewaySetup } from '../../gateway/support/open-gateway.ts'
 import { openRawConnection, type RawConnection } from '../../gateway/support/raw-connection.ts'
-import { chunkOf, rawRequest, rawUpload } from '../../gateway/support/raw-request.ts'
+import { chunkOf, keyedRequest } from '../../gateway/support/raw-request.ts'
 import { startGatewayAndUpstream } from '../../gateway/support/running-gateway.ts'
 import { createDeferred } from '../../gateway/support/waiting.ts'
 import { arrowBytes, arrowStart, arrowUpload } from '../../support/arrow-upload.ts'
@@ -40,9 +39,10 @@ it.each([
 ])('a JSON body that %s times out, and nothing is sent upstream', async (_label, bytes) => {
   const { gateway, upstream } = await startGatewayAndUpstream(setup)
   const connection = openRawConnection(gateway.url)
-  const head = ['POST /v1/table/o/describe HTTP/1.1', 'host: g', `x-api-key: ${gateway.key('dev')}`]
-  if (bytes.includes('\r')) connection.write(rawRequest([...head, 'transfer-encoding: chunked']))
-  else connection.write(rawRequest([...head, 'content-length: 100000'], '{"'))
+  const framing: [string[], string] = bytes.includes('\r')
+    ? [['transfer-encoding: chunked'], '']
+    : [['content-length: 100000'], '{"']
+  connection.write(keyedRequest(gateway, 'dev', 'POST /v1/table/o/describe', ...framing))
   if (bytes !== '') trickle(connection, bytes)
   expect(await connection.waitForEnd()).toMatch(tooSlow)
   expect(connection.received()).toContain('connection: close')
@@ -58,27 +58,27 @@ it('an upload that stops or trickles is never completed upstream, and releases i
 async function expectTimeout(bytes: string): Promise<void> {
   const { gateway, upstream } = await startGatewayAndUpstream(setupWithTimeout(uploadTimeoutMs))
   const connection = openRawConnection(gateway.url)
-  const lines = ['POST /v1/table/o/insert HTTP/1.1', 'host: g', `x-api-key: ${gateway.key('dev')}`]
-  connection.write(rawUpload([...lines, 'transfer-encoding: chunked'], chunkOf(arrowBytes(0x4000))))
+  connection.write(keyedRequest(gateway, 'dev', 'POST /v1/table/o/insert', ['transfer-encoding: chunked']))
+  connection.write(chunkOf(arrowBytes(0x4000)))
   if (bytes !== '') trickle(connection, bytes)
   await eventually(() => expect(upstream.requests).toHaveLength(1))
   expect(await gateway.post('/v1/table/o/query', { body: {} })).toMatchObject({ status: 200 })
   expect(await connection.waitForEnd()).toMatch(tooSlow)
   await expect(upstream.requests[0]?.body).rejects.toThrow('aborted')
   // An Arrow stream marks its own end: the sent part may have been accepted as complete.
-  expect(ofKind(await recordsOf(gateway.auditFolder), 'outcome')).toMatchObject([{ result: 'unknown' }])
+  expect(await gateway.recorded('outcome')).toMatchObject([{ result: 'unknown' }])
   expect(await countRefusals(gateway, 'body_timeout')).toBe(1)
 }
 
 it('an upload without its first bytes takes no upstream connection and leaves no record', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(setup)
-  const lines = ['POST /v1/table/o/insert HTTP/1.1', 'host: g', `x-api-key: ${gateway.key('dev')}`]
   const connection = openRawConnection(gateway.url)
-  connection.write(rawUpload([...lines, 'content-length: 100000'], arrowUpload.subarray(0, 40)))
+  connection.write(keyedRequest(gateway, 'dev', 'POST /v1/table/o/insert', ['content-length: 100000']))
+  connection.write(arrowUpload.subarray(0, 40))
   trickle(connection, 'x')
   expect(await connection.waitForEnd()).toMatch(tooSlow)
   expect(upstream.requests).toEqual([])
-  expect(ofKind(await recordsOf(gateway.auditFolder), 'intent')).toEqual([])
+  expect(await gateway.recorded('intent')).toEqual([])
 })
 
 it('time in which the upstream does not read does not count against the client', async () => {
@@ -102,10 +102,7 @@ it('a body at the minimum rate may take longer than the timeout of one pause', a
   const chunks = 12
   const chunk = Buffer.alloc(64 * 1024, 'a')
   connection.write(
-    rawRequest([
-      'POST /v1/table/o/insert HTTP/1.1',
-      'host: g',
-      `x-api-key: ${gateway.key('dev')}`,
+    keyedRequest(gateway, 'dev', 'POST /v1/table/o/insert', [
       `content-length: ${arrowStart.length + chunks * chunk.length}`,
       'connection: close',
     ]),

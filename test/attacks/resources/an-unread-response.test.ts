@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { countRefusals } from '../../gateway/support/count-refusals.ts'
 import { openRawConnection } from '../../gateway/support/raw-connection.ts'
-import { rawRequest } from '../../gateway/support/raw-request.ts'
+import { keyedRequest } from '../../gateway/support/raw-request.ts'
 import { startGatewayAndUpstream } from '../../gateway/support/running-gateway.ts'
 import { createDeferred } from '../../gateway/support/waiting.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -19,14 +19,7 @@ it('closes the connection of an unread response, even if its upstream was slow b
   }
   const connection = openRawConnection(gateway.url)
   connection.socket.pause()
-  connection.write(
-    rawRequest([
-      'POST /v1/table/o/query HTTP/1.1',
-      'host: g',
-      `x-api-key: ${gateway.key('dev')}`,
-      'content-length: 0',
-    ]),
-  )
+  connection.write(keyedRequest(gateway, 'dev', 'POST /v1/table/o/query', ['content-length: 0']))
   await eventually(async () => expect(await countRefusals(gateway, 'send_timeout')).toBe(1))
   await abandoned.promise
   connection.socket.resume()

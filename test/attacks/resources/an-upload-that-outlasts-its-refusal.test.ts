@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
 import { lingerLimits } from '../../../src/http1/server/lingering-close.ts'
-import { rawRequest } from '../../gateway/support/raw-request.ts'
+import { keyedRequest } from '../../gateway/support/raw-request.ts'
 import { startGatewayAndUpstream } from '../../gateway/support/running-gateway.ts'
 import { attackedGateway } from '../support/attacked-gateway.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -32,10 +32,7 @@ async function startRefused(
   socket.setEncoding('latin1').on('data', (chunk: string) => (text += chunk))
   socket.on('error', () => undefined).on('close', () => (isClosed = true))
   socket.write(
-    rawRequest([
-      'POST /v1/table/production/insert HTTP/1.1',
-      'host: g',
-      `x-api-key: ${gateway.key(as)}`,
+    keyedRequest(gateway, as, 'POST /v1/table/production/insert', [
       'content-type: application/vnd.apache.arrow.stream',
       'content-length: 1000000000',
     ]),

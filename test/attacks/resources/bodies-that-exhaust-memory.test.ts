@@ -5,7 +5,7 @@ import { countRefusals } from '../../gateway/support/count-refusals.ts'
 import { expectError } from '../../gateway/support/expect-error.ts'
 import { allowEverythingForTwo } from '../../gateway/support/open-gateway.ts'
 import { openRawConnection } from '../../gateway/support/raw-connection.ts'
-import { rawRequest } from '../../gateway/support/raw-request.ts'
+import { keyedRequest } from '../../gateway/support/raw-request.ts'
 import { startGatewayAndUpstream } from '../../gateway/support/running-gateway.ts'
 import { arrowUpload, endOfStreamBytes } from '../../support/arrow-upload.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -32,8 +32,8 @@ it.each([
   const gateway = await pair()
   const attackers = Array.from({ length: 10 }, () => {
     const connection = openRawConnection(gateway.url)
-    const lines = [`POST ${update} HTTP/1.1`, 'host: g', `x-api-key: ${gateway.key('mallory')}`, framing]
-    connection.write(rawRequest([...lines, 'content-type: application/json'], body))
+    const lines = [framing, 'content-type: application/json']
+    connection.write(keyedRequest(gateway, 'mallory', `POST ${update}`, lines, body))
     return connection
   })
   // Four bodies of one mebibyte fill half of the memory limit.
@@ -56,9 +56,8 @@ it('uploads that stop in the header of a batch leave memory to others', async ()
   const start = Buffer.concat([arrowUpload.subarray(0, -endOfStreamBytes), header, Buffer.alloc(0xf0000)])
   const uploads = Array.from({ length: 10 }, () => {
     const connection = openRawConnection(gateway.url)
-    const lines = ['POST /v1/table/orders/insert HTTP/1.1', 'host: g', `x-api-key: ${gateway.key('mallory')}`]
-    const framing = [`content-type: ${arrowStreamType}`, `content-length: ${maxMetadataBytes}`]
-    connection.write(rawRequest([...lines, ...framing]))
+    const lines = [`content-type: ${arrowStreamType}`, `content-length: ${maxMetadataBytes}`]
+    connection.write(keyedRequest(gateway, 'mallory', 'POST /v1/table/orders/insert', lines))
     connection.write(start)
     return connection
   })

@@ -2,6 +2,6 @@ import type { TestedGateway } from '../../gateway/support/open-gateway.ts'
 
 /** Bytes that requests have reserved of the memory for JSON. */
 export async function readReservedMemory(gateway: TestedGateway): Promise<number> {
-  const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
+  const metrics = await gateway.metrics()
   return Number(/^catalog_gateway_json_memory_bytes (.+)$/m.exec(metrics)?.[1])
 }

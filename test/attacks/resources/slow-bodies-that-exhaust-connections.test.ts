@@ -3,7 +3,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { allowEverythingForTwo } from '../../gateway/support/open-gateway.ts'
 import { openRawConnection } from '../../gateway/support/raw-connection.ts'
-import { rawRequest, rawUpload } from '../../gateway/support/raw-request.ts'
+import { keyedRequest } from '../../gateway/support/raw-request.ts'
 import type { ReceivedRequest } from '../../gateway/support/recording-upstream.ts'
 import { startGatewayAndUpstream } from '../../gateway/support/running-gateway.ts'
 import { arrowBytes, arrowUpload } from '../../support/arrow-upload.ts'
@@ -30,17 +30,13 @@ function responseLargeQueries(
 it('slow uploads and downloads leave connections to small requests and to bodies of others', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(allowEverythingForTwo)
   upstream.answering = responseLargeQueries
-  const lines = (target: string): string[] => [
-    `POST ${target} HTTP/1.1`,
-    'host: g',
-    `x-api-key: ${gateway.key('mallory')}`,
-  ]
   for (let count = 0; count < bodies; count += 1) {
     const upload = openRawConnection(gateway.url)
-    upload.write(rawUpload([...lines(insert), 'content-length: 1000000'], arrowBytes(20_000)))
+    upload.write(keyedRequest(gateway, 'mallory', `POST ${insert}`, ['content-length: 1000000']))
+    upload.write(arrowBytes(20_000))
     const download = openRawConnection(gateway.url)
     download.socket.pause()
-    download.write(rawRequest([...lines(query), 'content-length: 0']))
+    download.write(keyedRequest(gateway, 'mallory', `POST ${query}`, ['content-length: 0']))
   }
   await eventually(() => expect(upstream.requests).toHaveLength(2 * bodies))
   for (const as of ['dev', 'mallory'])

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { countRefusals } from '../../gateway/support/count-refusals.ts'
 import { allowEverythingForTwo, type GatewaySetup } from '../../gateway/support/open-gateway.ts'
 import { openRawConnection, type RawConnection } from '../../gateway/support/raw-connection.ts'
-import { rawRequest } from '../../gateway/support/raw-request.ts'
+import { keyedRequest, rawRequest } from '../../gateway/support/raw-request.ts'
 import { respondWith } from '../../gateway/support/recording-upstream.ts'
 import { startGatewayAndUpstream } from '../../gateway/support/running-gateway.ts'
 import { createDeferred } from '../../gateway/support/waiting.ts'
@@ -100,13 +100,14 @@ it('slow small bodies leave half of the connections to other principals', async 
     ...limited({ maxConnections: 8 }),
     ...allowEverythingForTwo,
   })
-  const lines = ['POST /v1/table/orders/describe HTTP/1.1', 'host: g']
-  for (let count = 0; count < 12; count += 1) {
-    const connection = openRawConnection(gateway.url)
-    connection.write(
-      rawRequest([...lines, `x-api-key: ${gateway.key('mallory')}`, 'content-length: 100'], '{'),
-    )
-  }
+  const body = keyedRequest(
+    gateway,
+    'mallory',
+    'POST /v1/table/orders/describe',
+    ['content-length: 100'],
+    '{',
+  )
+  for (let count = 0; count < 12; count += 1) openRawConnection(gateway.url).write(body)
   // Four fill half of the limit; the others get a response.
   await eventually(async () => expect(await countRefusals(gateway, 'overloaded')).toBe(8))
   expect(await gateway.post('/v1/table/orders/describe')).toMatchObject({ status: 200 })

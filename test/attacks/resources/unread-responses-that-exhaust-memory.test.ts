@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest'
-import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { countRefusals } from '../../gateway/support/count-refusals.ts'
 import { serveListings } from '../../gateway/support/listing-upstream.ts'
 import { allowEverythingForTwo } from '../../gateway/support/open-gateway.ts'
@@ -63,7 +62,7 @@ it('a change whose response finds no memory counts as one that may have been don
   const { gateway, connections } = await attack('POST /v1/table/orders/drop')
   for (const { socket } of connections) socket.destroy()
   await gateway.stop()
-  const outcomes = ofKind(await recordsOf(gateway.auditFolder), 'outcome')
+  const outcomes = await gateway.recorded('outcome')
   expect(outcomes).toHaveLength(8)
   expect(new Set(outcomes.map(({ result }) => result))).toEqual(new Set(['committed', 'unknown']))
 })

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
 import { policyOf, ruleFor } from '../../attacks/support/policy-templates.ts'
-import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { expectError } from '../support/expect-error.ts'
 import { useSharedGateway } from '../support/running-gateway.ts'
 import { arrowUpload } from '../../support/arrow-upload.ts'
@@ -33,7 +32,7 @@ it('have anonymous permissions and audit records of their own', async () => {
   expect(response).toMatchObject({ status: 200 })
   const [arrival] = open.upstream.requests.splice(0)
   expect(arrival?.rawHeaders.join().toLowerCase()).not.toContain('anonymous')
-  const intents = ofKind(await recordsOf(open.gateway.auditFolder), 'intent')
+  const intents = await open.gateway.recorded('intent')
   expect(intents).toMatchObject([{ principal: { name: 'anonymous', method: 'anonymous', credentialId: '' } }])
 })
 

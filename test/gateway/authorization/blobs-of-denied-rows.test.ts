@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest'
 import { policyOf, ruleFor } from '../../attacks/support/policy-templates.ts'
 import { operationNames } from '../../../src/catalog-api/operations.ts'
-import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { expectError } from '../support/expect-error.ts'
 import { startGatewayAndUpstream, useSharedGateway } from '../support/running-gateway.ts'
 
@@ -58,8 +57,7 @@ it('the audit of reads holds which values of which dataset', async () => {
   await gateway.send('HEAD', get)
   await gateway.post(fetch, { body: rows })
   await gateway.stop()
-  const records = await recordsOf(gateway.auditFolder)
-  expect(ofKind(records, 'intent')).toMatchObject([
+  expect(await gateway.recorded('intent')).toMatchObject([
     {
       operation: 'GetTableBlob',
       id: ['lake', 't'],
@@ -73,5 +71,5 @@ it('the audit of reads holds which values of which dataset', async () => {
     { operation: 'GetTableBlob', details: { column: 'image', row_id: '7' } },
     { operation: 'FetchTableBlobs', details: { column: 'image', row_ids: [7] } },
   ])
-  expect(ofKind(records, 'outcome').map(({ result }) => result)).toEqual(Array(3).fill('committed'))
+  expect((await gateway.recorded('outcome')).map(({ result }) => result)).toEqual(Array(3).fill('committed'))
 })

@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest'
-import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { eventually } from '../../support/eventually.ts'
 import { expectError } from '../support/expect-error.ts'
 import { useSharedGateway } from '../support/running-gateway.ts'
@@ -75,7 +74,7 @@ it('records the actual denial with its rule in the audit log, and no intent', as
   const response = await shared.gateway.post('/v1/table/open$vault/drop', { as: 'ann' })
   const id = response.headers['x-request-id']
   await eventually(async () =>
-    expect(ofKind(await recordsOf(shared.gateway.auditFolder), 'refusal')).toContainEqual(
+    expect(await shared.gateway.recorded('refusal')).toContainEqual(
       expect.objectContaining({
         request: id,
         status: 404,
@@ -88,5 +87,5 @@ it('records the actual denial with its rule in the audit log, and no intent', as
       }),
     ),
   )
-  expect(ofKind(await recordsOf(shared.gateway.auditFolder), 'intent')).toEqual([])
+  expect(await shared.gateway.recorded('intent')).toEqual([])
 })

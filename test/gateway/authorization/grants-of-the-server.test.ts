@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest'
 import { policyOf, ruleFor } from '../../attacks/support/policy-templates.ts'
 import { getOperation, operationNames } from '../../../src/catalog-api/operations.ts'
-import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { sampleRequests } from '../../conformance/sample-requests.ts'
 import { expectError } from '../support/expect-error.ts'
 import { useSharedGateway } from '../support/running-gateway.ts'
@@ -42,7 +41,7 @@ it.each(changes)(
     expect((await gateway.post(path, { as: 'ann', body })).status).toBe(200)
     expect(upstream.requests.map(({ target }) => target)).toEqual([path])
     expect(JSON.parse(String(await upstream.requests[0]?.body))).toEqual(body)
-    const intents = ofKind(await recordsOf(gateway.auditFolder), 'intent')
+    const intents = await gateway.recorded('intent')
     expect(intents.find(({ operation }) => operation === name)).toMatchObject({
       id: [],
       principal: { name: 'ann' },

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
 import { policyOf, ruleFor } from '../../attacks/support/policy-templates.ts'
-import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { formatPolicies } from '../../policy/policy-builder.ts'
 import { expectError } from '../support/expect-error.ts'
 import { respondWith } from '../support/recording-upstream.ts'
@@ -105,7 +104,7 @@ it('a caller loses its jobs with the permission for the operation that started t
 it('the audit log records the id of the upstream, and the permission that allowed the cancellation', async () => {
   const job = await startJob()
   await shared.gateway.post('/v1/jobs/cancel', { as: 'ann', body: { job_id: job } })
-  const intents = ofKind(await recordsOf(shared.gateway.auditFolder), 'intent')
+  const intents = await shared.gateway.recorded('intent')
   expect(intents.at(-1)).toMatchObject({
     operation: 'CancelJob',
     details: { job_id: 'job-7' },

@@ -1,6 +1,5 @@
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { reloadFiles } from '../../../src/lib/fs/follow-files.ts'
 import { formatPolicies } from '../../policy/policy-builder.ts'
 import { writeFiles } from '../../policy/source/policy-folder.ts'
@@ -11,7 +10,7 @@ import { eventually } from '../../support/eventually.ts'
 it('applies changed policies without a restart, and ignores broken ones', async () => {
   const { gateway } = await startGatewayAndUpstream()
   const status = async (): Promise<number> => (await gateway.post('/v1/table/orders/describe')).status
-  const metrics = async (): Promise<string> => (await fetch(`${gateway.adminUrl}/metrics`)).text()
+  const metrics = async (): Promise<string> => gateway.metrics()
   expect(await status()).toBe(200)
 
   await gateway.replacePolicies(formatPolicies([{ ...allowEverything, rules: [] }]))
@@ -25,7 +24,7 @@ it('applies changed policies without a restart, and ignores broken ones', async 
 
   // A reload takes effect before its record is on disk.
   const reloads = await eventually(async () => {
-    const found = ofKind(await recordsOf(gateway.auditFolder), 'reload')
+    const found = await gateway.recorded('reload')
     expect(found).toHaveLength(3)
     return found
   })

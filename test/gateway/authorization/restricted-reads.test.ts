@@ -3,11 +3,10 @@ import { beforeEach, expect, it } from 'vitest'
 import { policyOf, ruleFor } from '../../attacks/support/policy-templates.ts'
 import { getOperation, operationNames } from '../../../src/catalog-api/operations.ts'
 import { encodeFile } from '../../support/arrow-file.ts'
-import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { createMinimalRequest } from '../support/minimal-request.ts'
 import { expectError } from '../support/expect-error.ts'
 import { allowEverything } from '../support/open-gateway.ts'
-import { rawRequest, sendRaw } from '../support/raw-request.ts'
+import { keyedRequest, sendRaw } from '../support/raw-request.ts'
 import { respondWith } from '../support/recording-upstream.ts'
 import { useSharedGateway } from '../support/running-gateway.ts'
 
@@ -117,10 +116,7 @@ it('a response that arrives at once is sent once, and the connection remains ope
     response.writeHead(200, { 'content-length': answer.length }).end(answer)
   }
   const query = (connection: string): string =>
-    rawRequest([
-      'POST /v1/table/sales$orders/query HTTP/1.1',
-      'host: a',
-      `x-api-key: ${shared.gateway.key('analyst')}`,
+    keyedRequest(shared.gateway, 'analyst', 'POST /v1/table/sales$orders/query', [
       `connection: ${connection}`,
       'content-length: 0',
     ])
@@ -139,7 +135,7 @@ it('an error of the catalog says nothing of hidden rows and columns', async () =
 
 it('restricted reads are counted, with the reasons of refusals', async () => {
   const read = async (): Promise<ReadonlyMap<string, number>> => {
-    const text = await (await fetch(`${shared.gateway.adminUrl}/metrics`)).text()
+    const text = await shared.gateway.metrics()
     const counts = text.matchAll(/^catalog_gateway_restricted_reads_total\{(.*)\} (\d+)$/gm)
     return new Map([...counts].map(([, labels = '', count]) => [labels, Number(count)]))
   }
@@ -162,7 +158,7 @@ it('the record of a read names the restrictions', async () => {
   const headers = { 'x-request-id': 'restricted' }
   await shared.gateway.post('/v1/table/sales$orders/query', { as: 'analyst', body: {}, headers })
   await shared.gateway.post('/v1/table/sales$orders/exists', { as: 'officer' })
-  const intents = ofKind(await recordsOf(shared.gateway.auditFolder), 'intent')
+  const intents = await shared.gateway.recorded('intent')
   const restricted = intents.find(({ request }) => request === 'restricted')
   expect(restricted?.restrictedBy).toMatchObject([{ policy: 'crm', rule: 'analysts-eu' }])
   expect(intents.at(-1)).not.toHaveProperty('restrictedBy')

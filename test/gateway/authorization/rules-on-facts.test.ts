@@ -21,6 +21,6 @@ it('evaluates conditions on headers; a deny whose condition fails denies and is 
   expect(await count({ 'x-catalog-ctx-env': 'prod' })).toBe(200)
   expect(await count({ 'x-catalog-ctx-env': 'test' })).toBe(403)
   expect(await count({})).toBe(403)
-  const metrics = await (await fetch(`${shared.gateway.adminUrl}/metrics`)).text()
+  const metrics = await shared.gateway.metrics()
   expect(metrics).toMatch(/^catalog_gateway_policy_condition_failures_total\{effect="deny"\} [1-9]/m)
 })

@@ -1,7 +1,6 @@
 import { formatBytes } from '../../../src/lib/format.ts'
 import { Readable } from 'node:stream'
 import { expect, it } from 'vitest'
-import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { expectError } from '../support/expect-error.ts'
 import { useSharedGateway } from '../support/running-gateway.ts'
 import { arrowBytes } from '../../support/arrow-upload.ts'
@@ -50,7 +49,7 @@ it('the outcome of an upload that is cut, whose own end may have come before, is
   const body = inChunks(arrowBytes(2 * limits.maxArrowBytes))
   expect(await gateway.post('/v1/table/orders/insert', { body })).toMatchObject({ status: 413 })
   await expect(upstream.requests[0]?.body).rejects.toThrow('aborted')
-  expect(ofKind(await recordsOf(gateway.auditFolder), 'outcome').at(-1)).toMatchObject({
+  expect((await gateway.recorded('outcome')).at(-1)).toMatchObject({
     result: 'unknown',
     details: { reason: 'body_too_large' },
   })
@@ -58,8 +57,8 @@ it('the outcome of an upload that is cut, whose own end may have come before, is
 
 it('rejects an upload with an excessive content-length before it is recorded', async () => {
   const { gateway } = shared
-  const before = ofKind(await recordsOf(gateway.auditFolder), 'intent').length
+  const before = (await gateway.recorded('intent')).length
   const body = arrowBytes(limits.maxArrowBytes + 1)
   expect(await gateway.post('/v1/table/orders/insert', { body })).toMatchObject({ status: 413 })
-  expect(ofKind(await recordsOf(gateway.auditFolder), 'intent')).toHaveLength(before)
+  expect(await gateway.recorded('intent')).toHaveLength(before)
 })

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { Details } from '../../../src/audit/records/audit-record.ts'
-import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
+import { recordsOf } from '../../audit/audit-fixtures.ts'
 import { respondWith } from '../support/recording-upstream.ts'
 import { useSharedGateway } from '../support/running-gateway.ts'
 import { arrowUpload } from '../../support/arrow-upload.ts'
@@ -9,7 +9,7 @@ const shared = useSharedGateway()
 
 /** The last intent in the log. */
 async function lastIntent() {
-  return ofKind(await recordsOf(shared.gateway.auditFolder), 'intent').at(-1)
+  return (await shared.gateway.recorded('intent')).at(-1)
 }
 
 const properties = { env: 'prod', token: 'a-secret' }

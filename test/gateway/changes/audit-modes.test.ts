@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
 import type { AuditSettings } from '../../../src/config/audit-settings.ts'
-import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { startGatewayAndUpstream } from '../support/running-gateway.ts'
 
 /** The records after a commit, an update, a change of a tag, a read and a denial. */
@@ -22,12 +21,13 @@ async function recordedWith(audit: Partial<AuditSettings>): Promise<string[]> {
   }
   expect((await gateway.post('/v1/table/orders/describe', { as: 'stranger', body: {} })).status).toBe(403)
   await gateway.stop()
-  const records = await recordsOf(gateway.auditFolder)
-  const intents = ofKind(records, 'intent')
-  expect(ofKind(records, 'outcome').map(({ intentSeq }) => intentSeq)).toEqual(intents.map(({ seq }) => seq))
+  const intents = await gateway.recorded('intent')
+  expect((await gateway.recorded('outcome')).map(({ intentSeq }) => intentSeq)).toEqual(
+    intents.map(({ seq }) => seq),
+  )
   return [
     ...intents.map(({ operation }) => operation),
-    ...ofKind(records, 'refusal').map(({ reason }) => reason),
+    ...(await gateway.recorded('refusal')).map(({ reason }) => reason),
   ]
 }
 

@@ -127,11 +127,10 @@ it('retention keeps intents that are being resolved', async () => {
     for (let n = 0; n < 12; n += 1)
       await gateway.post('/v1/table/sales$other/tags/create', { body: { tag: 't', version: n } })
   }
-  const retained = async () =>
-    ofKind(await recordsOf(gateway.auditFolder), 'intent').some(({ request }) => request === 'lost')
+  const retained = async () => (await gateway.recorded('intent')).some(({ request }) => request === 'lost')
   await gateway.post(commit, { body: staged, headers: { 'x-request-id': 'lost' } })
   await fill()
-  expect(ofKind(await recordsOf(gateway.auditFolder), 'segment').length).toBeGreaterThan(1)
+  expect((await gateway.recorded('segment')).length).toBeGreaterThan(1)
   expect(await retained()).toBe(true)
   isSilent = false
   await resolvedIn(gateway.auditFolder)
@@ -208,11 +207,9 @@ it('retries the upstream until it responds, also after a restart of the gateway'
   first.upstream.answering = (_arrival, response) => response.socket?.destroy()
   await first.gateway.post(commit, { body: staged, headers: { 'x-request-id': 'lost' } })
   await eventually(() => expect(first.upstream.requests.length).toBeGreaterThan(2))
-  expect(await (await fetch(`${first.gateway.adminUrl}/metrics`)).text()).toContain(
-    'catalog_gateway_audit_in_doubt_changes 1',
-  )
+  expect(await first.gateway.metrics()).toContain('catalog_gateway_audit_in_doubt_changes 1')
   await first.gateway.stop()
-  expect(ofKind(await recordsOf(first.gateway.auditFolder), 'resolved')).toEqual([])
+  expect(await first.gateway.recorded('resolved')).toEqual([])
 
   const folder = first.gateway.auditFolder
   const second = await startGatewayAndUpstream({ settings: { audit: { folder } } })
@@ -222,7 +219,7 @@ it('retries the upstream until it responds, also after a restart of the gateway'
   expect(resolved[0]?.chain).not.toBe(resolved[0]?.intentChain)
   expect(ofKind(records, 'outcome')).toHaveLength(1)
   await eventually(async () => {
-    const metrics = await (await fetch(`${second.gateway.adminUrl}/metrics`)).text()
+    const metrics = await second.gateway.metrics()
     expect(metrics).toContain('catalog_gateway_audit_in_doubt_changes 0')
     expect(metrics).toContain('catalog_gateway_audit_resolutions_total{result="committed"} 1')
   })

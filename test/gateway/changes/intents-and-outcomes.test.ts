@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { AuditRecord } from '../../../src/audit/records/audit-record.ts'
 import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
-import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { respondWith } from '../support/recording-upstream.ts'
 import { startGatewayAndUpstream } from '../support/running-gateway.ts'
 import { arrowUpload } from '../../support/arrow-upload.ts'
@@ -37,8 +36,7 @@ it('writes the intent of a change before it is sent, and its outcome before the 
   expect(seen).toEqual(['start', 'intent r1'])
   expect(onDisk(gateway.auditFolder)).toEqual(['start', 'intent r1', 'outcome r1'])
 
-  const records = await recordsOf(gateway.auditFolder)
-  const [intent] = ofKind(records, 'intent')
+  const [intent] = await gateway.recorded('intent')
   expect(intent).toMatchObject({
     operation: 'CreateTableVersion',
     id: ['sales', 'orders'],
@@ -50,7 +48,7 @@ it('writes the intent of a change before it is sent, and its outcome before the 
     facts: 1,
     details: manifest,
   })
-  expect(ofKind(records, 'outcome')).toMatchObject([
+  expect(await gateway.recorded('outcome')).toMatchObject([
     { intentSeq: intent?.seq, result: 'committed', status: 200, version: 7 },
   ])
   expect(await verifyAuditLog(gateway.auditFolder)).toMatchObject({ ok: true, unresolved: 0 })
@@ -66,7 +64,7 @@ it('writes the intent of an upload before its first byte is sent', async () => {
   const headers = { 'x-request-id': 'r2' }
   await gateway.post('/v1/table/orders/insert?branch=b', { body: arrowUpload, headers })
   expect(seen).toEqual(['start', 'intent r2'])
-  const [intent] = ofKind(await recordsOf(gateway.auditFolder), 'intent')
+  const [intent] = await gateway.recorded('intent')
   expect(intent).toMatchObject({ operation: 'InsertIntoTable', details: { branch: 'b' } })
 })
 
@@ -81,7 +79,7 @@ it.each<[status: number, body: object, outcome: { result: string; version?: numb
   const { gateway, upstream } = await startGatewayAndUpstream()
   upstream.answering = respondWith(status, body)
   await gateway.post(commit, { body: manifest })
-  const outcomes = ofKind(await recordsOf(gateway.auditFolder), 'outcome')
+  const outcomes = await gateway.recorded('outcome')
   expect(outcomes).toMatchObject([{ status, ...outcome }])
   expect(outcomes[0]?.version).toBe(outcome.version)
 })
@@ -92,7 +90,7 @@ it('a change without a response is unknown; one that was not sent has failed', a
   await gateway.post(commit, { body: manifest })
   await upstream.close()
   await gateway.post(commit, { body: manifest })
-  const outcomes = ofKind(await recordsOf(gateway.auditFolder), 'outcome')
+  const outcomes = await gateway.recorded('outcome')
   expect(outcomes.map(({ result, status }) => ({ result, status }))).toEqual([
     { result: 'unknown', status: undefined },
     { result: 'failed', status: undefined },

@@ -1,18 +1,16 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, it, onTestFinished } from 'vitest'
-import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
+import { expect, it } from 'vitest'
 import { rows } from '../../conformance/sample-rows.ts'
 import type { TestedGateway } from '../support/open-gateway.ts'
-import { respondWith, startRecordingUpstream, type RecordingUpstream } from '../support/recording-upstream.ts'
-import { startGatewayBefore } from '../support/running-gateway.ts'
+import { respondWith, type RecordingUpstream } from '../support/recording-upstream.ts'
+import { startGatewayBefore, startUpstream } from '../support/running-gateway.ts'
 
 // Begin, parts, completion: only the completion is a commit, and no gateway keeps anything between them.
 const table = '/v1/table/sales$orders'
 
-async function startUpstream(): Promise<RecordingUpstream> {
-  const upstream = await startRecordingUpstream()
-  onTestFinished(() => upstream.close())
+async function startTarget(): Promise<RecordingUpstream> {
+  const upstream = await startUpstream()
   upstream.answering = (arrival, ...rest) => {
     const { pathname } = new URL(arrival.target, upstream.url)
     const json = pathname.endsWith('/create')
@@ -42,7 +40,7 @@ async function begin(gateway: TestedGateway, query = ''): Promise<string> {
 }
 
 it('every step may go through another replica, and the upstream gets its own id', async () => {
-  const upstream = await startUpstream()
+  const upstream = await startTarget()
   const [first, second, third] = await Promise.all([1, 2, 3].map(() => startReplica(upstream)))
   if (first === undefined || second === undefined || third === undefined) throw new Error('not started')
   const id = await begin(first, '?branch=ci')
@@ -65,22 +63,21 @@ it('every step may go through another replica, and the upstream gets its own id'
 })
 
 it('the records have one id, by which the rows and bytes of the parts add up; only the completion is a commit', async () => {
-  const upstream = await startUpstream()
+  const upstream = await startTarget()
   const gateway = await startReplica(upstream)
   const id = await begin(gateway)
   const bodies = [rows(2), rows(3, 2)].map((part) => Buffer.from(part))
   for (const [index, body] of bodies.entries())
     await gateway.post(`${table}/insert?upload_id=${id}&upload_part_id=p${index}`, { body })
   await gateway.post(`${table}/multipart_write/complete?upload_id=${id}`)
-  const records = await recordsOf(gateway.auditFolder)
   const own = { upload_id: 'upload-1' }
-  expect(ofKind(records, 'intent')).toMatchObject([
+  expect(await gateway.recorded('intent')).toMatchObject([
     { operation: 'CreateMultipartWrite', effect: 'change', objects: [{ operation: 'InsertIntoTable' }] },
     { operation: 'InsertIntoTable', effect: 'change', details: { ...own, upload_part_id: 'p0' } },
     { operation: 'InsertIntoTable', effect: 'change', details: { ...own, upload_part_id: 'p1' } },
     { operation: 'CompleteMultipartWrite', effect: 'commit', details: own },
   ])
-  const outcomes = ofKind(records, 'outcome')
+  const outcomes = await gateway.recorded('outcome')
   expect(outcomes).toMatchObject([
     { result: 'committed', details: own },
     { result: 'committed', upload: { rows: 2, bytes: bodies[0]?.length } },
@@ -93,10 +90,10 @@ it('the records have one id, by which the rows and bytes of the parts add up; on
 })
 
 it('a part without an id of its own is a part', async () => {
-  const upstream = await startUpstream()
+  const upstream = await startTarget()
   const gateway = await startReplica(upstream)
   const id = await begin(gateway)
   const response = await gateway.post(`${table}/insert?upload_id=${id}`, { body: Buffer.from(rows(1)) })
   expect(response).toMatchObject({ status: 200 })
-  expect(ofKind(await recordsOf(gateway.auditFolder), 'intent').at(-1)).toMatchObject({ effect: 'change' })
+  expect((await gateway.recorded('intent')).at(-1)).toMatchObject({ effect: 'change' })
 })

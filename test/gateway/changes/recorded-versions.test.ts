@@ -42,9 +42,8 @@ it('records an upload with its bytes, rows and schema, and with the last recorde
   const body = Buffer.from(tableToIPC(new Table({ a: vectorFromArray([1, 2, 3], new Int32()) }), 'stream'))
   await gateway.post(insert, { body })
   expect(await upstream.requests[1]?.body).toEqual(body)
-  const records = await recordsOf(gateway.auditFolder)
-  expect(ofKind(records, 'intent')[1]).toMatchObject({ operation: 'InsertIntoTable', before: 7 })
-  expect(ofKind(records, 'outcome')[1]).toMatchObject({
+  expect((await gateway.recorded('intent'))[1]).toMatchObject({ operation: 'InsertIntoTable', before: 7 })
+  expect((await gateway.recorded('outcome'))[1]).toMatchObject({
     versions: [{ id, version: 8 }],
     upload: { bytes: body.length, batches: 1, rows: 3, schema: expect.stringMatching(/^[0-9a-f]{64}$/) },
   })
@@ -65,7 +64,7 @@ it('records why the rest of an upload was not forwarded', async () => {
     says: 'not an Arrow IPC stream that can be read: unexpected message',
   })
   await expect(upstream.requests[0]?.body).rejects.toThrow('aborted')
-  expect(ofKind(await recordsOf(gateway.auditFolder), 'outcome')).toMatchObject([
+  expect(await gateway.recorded('outcome')).toMatchObject([
     { result: 'unknown', upload: { batches: 1, unread: 'unexpected message' } },
   ])
 })
@@ -80,8 +79,7 @@ it('records a batch as one intent with all its effects, and its versions by tabl
     results: [{ deregister_table: {} }, { create_table_version: { version: final } }],
   })
   await gateway.post('/v1/table/batch-commit', { body: { operations } })
-  const records = await recordsOf(gateway.auditFolder)
-  expect(ofKind(records, 'intent')).toMatchObject([
+  expect(await gateway.recorded('intent')).toMatchObject([
     {
       operation: 'BatchCommitTables',
       id: [],
@@ -91,7 +89,7 @@ it('records a batch as one intent with all its effects, and its versions by tabl
       ],
     },
   ])
-  expect(ofKind(records, 'outcome')).toMatchObject([
+  expect(await gateway.recorded('outcome')).toMatchObject([
     { versions: [{ id: ['a', 'one'], branch: 'dev', version: 7, manifestPath: manifest_path }] },
   ])
 })
@@ -104,8 +102,7 @@ it('knows the versions of tables after a restart', async () => {
   const second = await startGatewayAndUpstream({ settings: { audit: { folder: first.gateway.auditFolder } } })
   second.upstream.answering = respondWith(200, { version: 6 })
   await second.gateway.post(insert, { body: arrowUpload })
-  const records = await recordsOf(first.gateway.auditFolder)
-  expect(ofKind(records, 'intent')[1]).toMatchObject({ before: 4 })
+  expect((await first.gateway.recorded('intent'))[1]).toMatchObject({ before: 4 })
 })
 
 it('records a rejected caller once, and counts further attempts', async () => {
@@ -116,7 +113,7 @@ it('records a rejected caller once, and counts further attempts', async () => {
   await gateway.get('/v1/table', { as: null })
   const refused = { client: '127.0.0.1', status: 401 }
   await eventually(async () =>
-    expect(ofKind(await recordsOf(gateway.auditFolder), 'refusal')).toMatchObject([
+    expect(await gateway.recorded('refusal')).toMatchObject([
       { ...refused, reason: 'malformed_api_key', operation: 'InsertIntoTable' },
       { ...refused, reason: 'missing_credential', operation: 'ListAllTables' },
     ]),

@@ -24,7 +24,7 @@ it('refuses changes and serves reads while the audit log is not writable', async
   expect(await ready.json()).toMatchObject({
     problems: { audit: expect.stringMatching(/changes are refused/) },
   })
-  const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
+  const metrics = await gateway.metrics()
   expect(metrics).toMatch(/^catalog_gateway_audit_write_failures_total [1-9]/m)
   expect(await countRefusals(gateway, 'audit_write_failed')).toBeGreaterThan(1)
 })

@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import { PassThrough } from 'node:stream'
 import { expect, it } from 'vitest'
-import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { respondWith } from '../support/recording-upstream.ts'
 import { startGatewayAndUpstream } from '../support/running-gateway.ts'
 import { createDeferred } from '../support/waiting.ts'
@@ -21,8 +20,7 @@ it('aborts an upload upstream if its client disconnects, and records its outcome
   await expect(response).rejects.toThrow()
   await expect(upstream.requests[0]?.body).rejects.toThrow('aborted')
   await eventually(async () => {
-    const records = await recordsOf(gateway.auditFolder)
-    expect(ofKind(records, 'outcome')).toMatchObject([{ result: 'unknown' }])
+    expect(await gateway.recorded('outcome')).toMatchObject([{ result: 'unknown' }])
   })
 })
 
@@ -43,11 +41,12 @@ it.each(['before the response', 'in the middle of it'])(
     await expect(response).rejects.toThrow()
     clientHasLeft.resolve(undefined)
     await eventually(async () => {
-      const records = await recordsOf(gateway.auditFolder)
-      expect(ofKind(records, 'outcome')).toMatchObject([{ result: 'committed', status: 200, version: 7 }])
+      expect(await gateway.recorded('outcome')).toMatchObject([
+        { result: 'committed', status: 200, version: 7 },
+      ])
     })
     await eventually(async () => {
-      const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
+      const metrics = await gateway.metrics()
       expect(metrics).toMatch(/^catalog_gateway_requests_total\{operation="UpdateTable",.*\} 1$/m)
     })
   },

@@ -1,8 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { openRawConnection } from '../support/raw-connection.ts'
-import { chunkOf, rawRequest, rawUpload } from '../support/raw-request.ts'
+import { chunkOf, keyedRequest } from '../support/raw-request.ts'
 import { respondWith } from '../support/recording-upstream.ts'
 import { startGatewayAndUpstream } from '../support/running-gateway.ts'
 import { createDeferred } from '../support/waiting.ts'
@@ -36,7 +35,7 @@ it('completes active requests before it closes, also if it is stopped twice', as
   finish.resolve(undefined)
   expect(await answer).toMatchObject({ status: 200, json: { version: 4 } })
   for (const stop of stopped) expect(await outcomeOf(stop)).toBe('closed')
-  expect(ofKind(await recordsOf(gateway.auditFolder), 'outcome')).toMatchObject([{ version: 4 }])
+  expect(await gateway.recorded('outcome')).toMatchObject([{ version: 4 }])
 })
 
 it('announces the shutdown before it refuses connections, if readiness is asked for', async () => {
@@ -49,8 +48,8 @@ it('announces the shutdown before it refuses connections, if readiness is asked 
   upstream.answering = (arrival, response, request) =>
     finish.promise.then(() => hung(arrival, response, request))
   const connection = openRawConnection(gateway.url)
-  const lines = ['GET /v1/table HTTP/1.1', 'host: g', `x-api-key: ${gateway.key('dev')}`]
-  connection.write(rawRequest(lines))
+  const listing = keyedRequest(gateway, 'dev', 'GET /v1/table')
+  connection.write(listing)
   await eventually(() => expect(upstream.requests).toHaveLength(1))
   const stopped = gateway.stop()
   const ready = await fetch(`${gateway.adminUrl}/readyz`)
@@ -60,7 +59,7 @@ it('announces the shutdown before it refuses connections, if readiness is asked 
   ])
   upstream.answering = hung
   const late = openRawConnection(gateway.url)
-  late.write(rawRequest(lines))
+  late.write(listing)
   expect(await late.waitForEnd()).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*\r\nconnection: close\r\n/i)
   finish.resolve(undefined)
   expect(await connection.waitForEnd()).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*\r\nconnection: close\r\n/i)
@@ -75,23 +74,17 @@ it('aborts requests after the grace period, and records the outcome of a change'
   upstream.answering = () => undefined
   const update = gateway.post('/v1/table/orders/update', { body: {} })
   const query = gateway.post('/v1/table/orders/query', { body: {} })
-  const key = `x-api-key: ${gateway.key('dev')}`
   const upload = openRawConnection(gateway.url)
-  const lines = ['POST /v1/table/orders/insert HTTP/1.1', 'host: g', key]
-  upload.write(rawUpload([...lines, 'transfer-encoding: chunked'], chunkOf(arrowBytes(0x4000))))
+  upload.write(keyedRequest(gateway, 'dev', 'POST /v1/table/orders/insert', ['transfer-encoding: chunked']))
+  upload.write(chunkOf(arrowBytes(0x4000)))
   const stalled = openRawConnection(gateway.url)
-  stalled.write(
-    rawRequest(['POST /v1/table/orders/describe HTTP/1.1', 'host: g', key, 'content-length: 9'], '{'),
-  )
+  stalled.write(keyedRequest(gateway, 'dev', 'POST /v1/table/orders/describe', ['content-length: 9'], '{'))
   await eventually(() => expect(upstream.requests).toHaveLength(3))
   const ends = Promise.allSettled([update, query])
   expect(await outcomeOf(gateway.stop())).toBe('closed')
   expect(await ends).toMatchObject([{ status: 'rejected' }, { status: 'rejected' }])
   await Promise.all([upload.waitForEnd(), stalled.waitForEnd()])
-  expect(ofKind(await recordsOf(gateway.auditFolder), 'outcome')).toMatchObject([
-    { result: 'unknown' },
-    { result: 'unknown' },
-  ])
+  expect(await gateway.recorded('outcome')).toMatchObject([{ result: 'unknown' }, { result: 'unknown' }])
 })
 
 it('completes a change whose client has disconnected before it closes', async () => {
@@ -108,5 +101,5 @@ it('completes a change whose client has disconnected before it closes', async ()
   await pause(500)
   finish.resolve(undefined)
   expect(await outcomeOf(stopped)).toBe('closed')
-  expect(ofKind(await recordsOf(gateway.auditFolder), 'outcome')).toMatchObject([{ version: 9 }])
+  expect(await gateway.recorded('outcome')).toMatchObject([{ version: 9 }])
 })

@@ -7,7 +7,7 @@ import { arrowStart } from '../../support/arrow-upload.ts'
 import { eventually } from '../../support/eventually.ts'
 import type { GatewaySetup, TestedGateway } from '../support/open-gateway.ts'
 import { openRawConnection } from '../support/raw-connection.ts'
-import { chunkOf, rawRequest } from '../support/raw-request.ts'
+import { chunkOf, keyedRequest, rawRequest } from '../support/raw-request.ts'
 import { respondWith } from '../support/recording-upstream.ts'
 import { startGatewayAndUpstream, useSharedGateway } from '../support/running-gateway.ts'
 
@@ -32,7 +32,7 @@ async function upload(
   const errors: Error[] = []
   socket.on('error', (error: Error) => errors.push(error))
   const size = framing === 'length' ? `content-length: ${uploadBytes}` : 'transfer-encoding: chunked'
-  socket.write(rawRequest([`POST ${insert} HTTP/1.1`, 'host: g', `x-api-key: ${gateway.key(as)}`, size]))
+  socket.write(keyedRequest(gateway, as, `POST ${insert}`, [size]))
   for (let sent = 0; sent < uploadBytes; sent += chunkBytes) {
     const chunk = Buffer.alloc(chunkBytes)
     if (sent === 0) arrowStart.copy(chunk)
@@ -73,16 +73,10 @@ it('a client gets the refusal of an upstream during an upload of 40 MB', async (
 it('keeps the connection if little is left of a refused body', async () => {
   const { gateway } = shared
   const connection = openRawConnection(gateway.url)
-  const head = (user: string) =>
-    rawRequest([
-      `POST ${insert} HTTP/1.1`,
-      'host: g',
-      `x-api-key: ${gateway.key(user)}`,
-      'content-length: 60000',
-    ])
-  connection.write(head('reader'))
+  const head = keyedRequest(gateway, 'reader', `POST ${insert}`, ['content-length: 60000'])
+  connection.write(head)
   await connection.waitFor(/^HTTP\/1.1 403 [^]*connection: keep-alive[^]*}$/)
-  connection.write('x'.repeat(60_000) + head('reader'))
+  connection.write('x'.repeat(60_000) + head)
   await connection.waitFor(/}HTTP\/1.1 403 [^]*}$/)
 })
 

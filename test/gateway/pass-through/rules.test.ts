@@ -2,7 +2,6 @@ import { rm } from 'node:fs/promises'
 import { expect, it } from 'vitest'
 import type { AuditRecord } from '../../../src/audit/records/audit-record.ts'
 import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
-import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { countRefusals } from '../support/count-refusals.ts'
 import { expectError } from '../support/expect-error.ts'
 import { startGatewayWithRoute } from '../support/pass-through-gateway.ts'
@@ -24,7 +23,7 @@ it('a caller that the rule does not name is 403, and audited with the route', as
   expect(application.requests).toEqual([])
   expect(await countRefusals(gateway, 'no_rule')).toBe(1)
   await eventually(async () =>
-    expect(ofKind(await recordsOf(gateway.auditFolder), 'refusal')).toMatchObject([
+    expect(await gateway.recorded('refusal')).toMatchObject([
       {
         status: 403,
         reason: 'no_rule',
@@ -63,7 +62,7 @@ it('a change is in the audit log before the upstream gets it; a read is not', as
   const { gateway, port, application } = await startGatewayWithRoute({ route: { methods: ['GET', 'POST'] } })
   let before: AuditRecord[] = []
   application.answering = async (_, response) => {
-    before = ofKind(await recordsOf(gateway.auditFolder), 'passThrough')
+    before = await gateway.recorded('passThrough')
     response.writeHead(204).end()
   }
   await port.get('/ui/jobs')
@@ -89,7 +88,7 @@ it('requests are counted as PassThrough', async () => {
   const { gateway, port } = await startGatewayWithRoute()
   await port.get('/ui/a')
   await port.get('/ui/b', { as: null })
-  const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
+  const metrics = await gateway.metrics()
   const counted = [...metrics.matchAll(/^catalog_gateway_requests_total\{(.*)\} (\d+)$/gm)]
   expect(new Set(counted.map(([, labels]) => labels))).toEqual(
     new Set([

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { passThroughSchema } from '../../../src/config/pass-through-settings.ts'
 import { CatalogError } from '../../../src/catalog-api/catalog-error.ts'
 import {
@@ -9,8 +9,7 @@ import {
 } from '../../../src/gateway/pass-through/forwarded.ts'
 import { dots, forbiddenSuffixes, oddSequences, separators } from '../../differential/target-dictionary.ts'
 import { readRaw, rawRequest } from '../support/raw-request.ts'
-import { startGatewayBefore } from '../support/running-gateway.ts'
-import { startRecordingUpstream } from '../support/recording-upstream.ts'
+import { startGatewayBefore, startUpstream } from '../support/running-gateway.ts'
 import { isThorough } from '../../support/thorough.ts'
 
 /** Replaces each percent-encoded byte, those of overlong and of invalid UTF-8 included. */
@@ -124,8 +123,7 @@ const spellings = [
 
 // How servers read them is above: these reach the function.
 it.each(['/console', ''])('no spelling reaches the catalog at the host of "%s"', async (path) => {
-  const host = await startRecordingUpstream()
-  onTestFinished(() => host.close())
+  const host = await startUpstream()
   const route = { prefix: '/ui', upstream: host.url + path, allow: { users: ['dev'] } }
   const gateway = await startGatewayBefore(host.url, {
     settings: { passThrough: passThroughSchema.parse({ port: 0, routes: [route] }) },

@@ -5,7 +5,6 @@ import { connect, type AddressInfo, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, it, onTestFinished } from 'vitest'
 import { WebSocket, type CloseEvent } from 'undici'
-import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { startGatewayWithRevocableKey, startGatewayWithRoute } from '../support/pass-through-gateway.ts'
 import { openRawConnection } from '../support/raw-connection.ts'
 import { readRaw, rawRequest } from '../support/raw-request.ts'
@@ -77,7 +76,7 @@ it('messages pass in both directions, and the connection is audited', async () =
   expect(application.requests[0]).toMatchObject({ url: '/console/live?a=1', method: 'GET' })
   expect(application.requests[0]?.headers).not.toHaveProperty('x-api-key')
   socket.close()
-  const records = ofKind(await recordsOf(gateway.auditFolder), 'passThrough')
+  const records = await gateway.recorded('passThrough')
   expect(records).toMatchObject([{ upgrade: 'websocket', path: '/console/live', principal: { name: 'dev' } }])
 })
 

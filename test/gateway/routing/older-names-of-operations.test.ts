@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest'
 import { policyOf, ruleFor } from '../../attacks/support/policy-templates.ts'
 import { getOperation, operationNames } from '../../../src/catalog-api/operations.ts'
-import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { expectError } from '../support/expect-error.ts'
 import { createMinimalRequest } from '../support/minimal-request.ts'
 import { allowEverything } from '../support/open-gateway.ts'
@@ -61,6 +60,6 @@ it('audit records have the one name of a change', async () => {
   await gateway.post('/v1/table/only/flush_lsm')
   await gateway.post('/v1/table/only/flush_rte')
   await gateway.stop()
-  const intents = ofKind(await recordsOf(gateway.auditFolder), 'intent')
+  const intents = await gateway.recorded('intent')
   expect(intents.map(({ operation }) => operation)).toEqual(['FlushTableRte', 'FlushTableRte'])
 })

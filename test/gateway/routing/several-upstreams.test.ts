@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest'
-import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { expectError } from '../support/expect-error.ts'
 import { useSharedGatewayAndUpstreams } from '../support/running-gateway.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -55,7 +54,7 @@ it.each<[what: string, target: string, body: object, Name, sent: string]>([
   async (_what, target, body, name, sent) => {
     expect(await shared.gateway.post(target, { body })).toMatchObject({ status: 200 })
     expect(arrived()).toEqual({ [name]: [sent] })
-    const intents = ofKind(await recordsOf(shared.gateway.auditFolder), 'intent')
+    const intents = await shared.gateway.recorded('intent')
     expect(intents.at(-1)).toMatchObject({ upstream: name })
   },
 )
@@ -74,7 +73,7 @@ it.each<[what: string, target: string, body: object]>([
   ['a rename', '/v1/table/prod$lake$a/rename', { new_table_name: 'a', new_namespace_id: ['prod'] }],
 ])('refuses %s across upstreams, and neither sends nor records it', async (_what, target, body) => {
   // The log is sealed from time to time.
-  const changes = async () => ofKind(await recordsOf(shared.gateway.auditFolder), 'intent')
+  const changes = async () => shared.gateway.recorded('intent')
   const before = await changes()
   expectError(await shared.gateway.post(target, { body }), {
     kind: 'InvalidInput',
@@ -110,7 +109,7 @@ it('a failing upstream does not affect others', async () => {
     }),
   )
   expect(await shared.gateway.post('/v1/table/prod$lake$orders/describe')).toMatchObject({ status: 200 })
-  const metrics = await (await fetch(`${shared.gateway.adminUrl}/metrics`)).text()
+  const metrics = await shared.gateway.metrics()
   const broken = metrics
     .split('\n')
     .filter((line) => /^catalog_gateway_upstream_circuit_breaker_state.* 1$/.test(line))

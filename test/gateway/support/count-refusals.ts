@@ -2,7 +2,7 @@ import type { TestedGateway } from './open-gateway.ts'
 
 /** Number of refusals with that reason in the metrics of the gateway, at any stage. */
 export async function countRefusals(gateway: TestedGateway, reason: string): Promise<number> {
-  const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
+  const metrics = await gateway.metrics()
   const lines = [
     ...metrics.matchAll(/^catalog_gateway_refusals_total\{stage="\w+",reason="(\w+)"\} (\d+)$/gm),
   ]

@@ -5,8 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
-import { Pool, type Dispatcher } from 'undici'
+import { Pool, type buildConnector, type Dispatcher } from 'undici'
 import { operationNames, operations } from '../../../src/catalog-api/operations.ts'
+import type { AuditRecord } from '../../../src/audit/records/audit-record.ts'
 import { auditSchema } from '../../../src/config/audit-settings.ts'
 import type { GatewaySettings } from '../../../src/config/gateway-settings.ts'
 import { limitsSchema, listenSchema, timeoutsSchema } from '../../../src/config/listen-settings.ts'
@@ -15,6 +16,7 @@ import { startGateway } from '../../../src/gateway/bootstrap/start-gateway.ts'
 import { upstreamSchema, type UpstreamSettings } from '../../../src/config/upstream/upstream-settings.ts'
 import { createKey } from '../../../src/identity/api-keys/key-store.ts'
 import { logSchema } from '../../../src/config/telemetry-settings.ts'
+import { ofKind, recordsOf } from '../../audit/read-records.ts'
 import { formatPolicies, type WrittenPolicy } from '../../policy/policy-builder.ts'
 import { createResettingConnector } from '../../support/resetting-connector.ts'
 import { createTestResponse, type TestResponse } from './test-response.ts'
@@ -54,6 +56,10 @@ export interface TestedGateway {
   readonly policyFolder: string
   readonly auditFolder: string
   key(principal: string): string
+  /** Returns the records of that kind in its audit log. */
+  recorded<Kind extends AuditRecord['kind']>(kind: Kind): Promise<Extract<AuditRecord, { kind: Kind }>[]>
+  /** Returns the text of its metrics. */
+  metrics(): Promise<string>
   /** Replaces the file with the policies. */
   replacePolicies(text: string): Promise<void>
   send(method: Dispatcher.HttpMethod, target: string, parts?: RequestOptions): Promise<TestResponse>
@@ -126,13 +132,10 @@ async function openIn(folder: string, upstreamUrl: string, setup: GatewaySetup):
     staticKey: { text: keys.get('dev') ?? '', principal: 'dev', groups: [] },
     tuning: completeTuning(setup.tuning),
   })
-  const client = new Pool(new URL(gateway.url).origin, { connect: createResettingConnector() })
   const key = (principal: string): string => keys.get(principal) ?? principal
-  const open: TestedGateway['open'] = (method, target, parts = {}) =>
-    client.request({ method, path: target, ...sentParts(parts, key) })
-  const send: TestedGateway['send'] = async (method, target, parts) =>
-    readResponse(await open(method, target, parts))
+  const client = connectClient(new URL(gateway.url).origin, key)
   return {
+    ...client,
     url: gateway.url,
     adminUrl: gateway.adminUrl,
     passThroughUrl: gateway.passThroughUrl,
@@ -142,14 +145,12 @@ async function openIn(folder: string, upstreamUrl: string, setup: GatewaySetup):
       await writeFile(join(folder, 'written'), text)
       await rename(join(folder, 'written'), join(folder, 'policies', 'policies.yaml'))
     },
+    recorded: async (kind) => ofKind(await recordsOf(settings.audit.folder), kind),
+    metrics: async () => (await fetch(`${gateway.adminUrl}/metrics`)).text(),
     key,
-    open,
-    send,
     stop: gateway.close,
-    get: (target, parts) => send('GET', target, parts),
-    post: (target, parts) => send('POST', target, parts),
     async close() {
-      await client.destroy()
+      await client.close()
       await gateway.close()
       await rm(folder, { recursive: true, force: true })
     },
@@ -229,12 +230,31 @@ function mergeSettings(usual: GatewaySettings, changes: ChangedSettings = {}): G
   const sections = Object.entries(changes).map(([section, changed]) => {
     const before = usual[section as keyof GatewaySettings]
     const isMerged = typeof before === 'object' && !Array.isArray(before)
-    return [section, isMerged ? { ...before, ...(changed as object) } : changed] as const
+    return [section, isMerged ? { ...(before as object), ...(changed as object) } : changed] as const
   })
   return { ...usual, ...Object.fromEntries(sections) }
 }
 
-export function sentParts(
+/** Sends requests with the keys of principals to that URL. */
+export function connectClient(
+  url: string,
+  key: TestedGateway['key'],
+  tls: buildConnector.BuildOptions = {},
+): Pick<TestedGateway, 'open' | 'send' | 'get' | 'post' | 'close'> {
+  const client = new Pool(url, { connect: createResettingConnector(tls) })
+  const open: TestedGateway['open'] = (method, path, parts = {}) =>
+    client.request({ method, path, ...sentParts(parts, key) })
+  const send: TestedGateway['send'] = async (...request) => readResponse(await open(...request))
+  return {
+    open,
+    send,
+    get: (target, parts) => send('GET', target, parts),
+    post: (target, parts) => send('POST', target, parts),
+    close: () => client.destroy(),
+  }
+}
+
+function sentParts(
   { as = 'dev', headers, body, signal }: RequestOptions,
   key: (principal: string) => string,
 ) {
@@ -250,11 +270,7 @@ export function sentParts(
   }
 }
 
-export async function readResponse({
-  statusCode,
-  headers,
-  body,
-}: Dispatcher.ResponseData): Promise<TestResponse> {
+async function readResponse({ statusCode, headers, body }: Dispatcher.ResponseData): Promise<TestResponse> {
   const chunks: Buffer[] = []
   for await (const chunk of body) chunks.push(chunk)
   return createTestResponse(statusCode, headers, Buffer.concat(chunks))

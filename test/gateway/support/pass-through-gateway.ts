@@ -1,33 +1,16 @@
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { Pool, type buildConnector, type Dispatcher } from 'undici'
+import type { buildConnector } from 'undici'
 import { revokeKey } from '../../../src/identity/api-keys/key-store.ts'
 import { listKeys } from '../../../src/identity/api-keys/key-store-file.ts'
 import { reloadFiles } from '../../../src/lib/fs/follow-files.ts'
 import { passThroughSchema } from '../../../src/config/pass-through-settings.ts'
-import {
-  readResponse,
-  sentParts,
-  type GatewaySetup,
-  type RequestOptions,
-  type TestedGateway,
-} from './open-gateway.ts'
-import { createResettingConnector } from '../../support/resetting-connector.ts'
+import { connectClient, type GatewaySetup, type TestedGateway } from './open-gateway.ts'
 import { startGatewayBefore } from './running-gateway.ts'
 import { startRecordingUpstream, type RecordingUpstream } from './recording-upstream.ts'
-import type { TestResponse } from './test-response.ts'
-
-type Method = Parameters<TestedGateway['send']>[0]
 
 /** The pass-through port of a gateway. */
-interface TestedPort {
-  readonly url: string
-  send(method: Method, target: string, parts?: RequestOptions): Promise<TestResponse>
-  get(target: string, parts?: RequestOptions): Promise<TestResponse>
-  post(target: string, parts?: RequestOptions): Promise<TestResponse>
-  /** Resolves before the body of the response has been read. */
-  open(method: Method, target: string, parts?: RequestOptions): Promise<Dispatcher.ResponseData>
-}
+type TestedPort = Pick<TestedGateway, 'url' | 'open' | 'send' | 'get' | 'post'>
 
 interface GatewayWithRoute {
   readonly gateway: TestedGateway
@@ -85,16 +68,7 @@ export async function startGatewayWithRevocableKey(route: object = {}) {
 /** Sends requests with the keys of the gateway to its pass-through port. */
 export function connectToPort(gateway: TestedGateway, tls: buildConnector.BuildOptions = {}): TestedPort {
   const { passThroughUrl: url = '' } = gateway
-  const client = new Pool(url, { connect: createResettingConnector(tls) })
-  onTestFinished(() => client.destroy())
-  const open: TestedPort['open'] = (method, path, parts = {}) =>
-    client.request({ method, path, ...sentParts(parts, (principal) => gateway.key(principal)) })
-  const send: TestedPort['send'] = async (...request) => readResponse(await open(...request))
-  return {
-    url,
-    open,
-    send,
-    get: (target, parts) => send('GET', target, parts),
-    post: (target, parts) => send('POST', target, parts),
-  }
+  const { close, ...port } = connectClient(url, (principal) => gateway.key(principal), tls)
+  onTestFinished(close)
+  return { url, ...port }
 }

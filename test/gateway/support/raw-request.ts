@@ -1,4 +1,5 @@
 import { connect } from 'node:net'
+import type { TestedGateway } from './open-gateway.ts'
 import { createTestResponse, type TestResponse } from './test-response.ts'
 
 /** How long the gateway may leave an idle connection open. */
@@ -44,6 +45,17 @@ export async function readRaw(url: string, parts: Parts): Promise<Buffer> {
 /** Serializes a request: its lines, each with CRLF, an empty line, and its body. */
 export function rawRequest(lines: readonly string[], body = ''): string {
   return `${lines.join('\r\n')}\r\n\r\n${body}`
+}
+
+/** Serializes a request with the key of a principal. */
+export function keyedRequest(
+  { key }: Pick<TestedGateway, 'key'>,
+  as: string,
+  line: string,
+  lines: readonly string[] = [],
+  body = '',
+): string {
+  return rawRequest([`${line} HTTP/1.1`, 'host: g', `x-api-key: ${key(as)}`, ...lines], body)
 }
 
 /** A request as written by an attacker, never normalized. Text is latin1. */

@@ -1,3 +1,4 @@
+import type { ServerOptions } from 'node:https'
 import { afterAll, beforeAll, beforeEach, onTestFinished } from 'vitest'
 import { upstreamSchema, type UpstreamSettings } from '../../../src/config/upstream/upstream-settings.ts'
 import { openGateway, type GatewaySetup, type TestedGateway } from './open-gateway.ts'
@@ -39,9 +40,15 @@ export function useSharedGateway(setup: GatewaySetup = {}): GatewayAndUpstream {
 
 /** Starts a gateway and an upstream, both closed at the end of the test. */
 export async function startGatewayAndUpstream(setup: GatewaySetup = {}): Promise<GatewayAndUpstream> {
-  const upstream = await startRecordingUpstream()
-  onTestFinished(() => upstream.close())
+  const upstream = await startUpstream()
   return { gateway: await startGatewayBefore(upstream.url, setup), upstream }
+}
+
+/** Starts an upstream, closed at the end of the test; with a certificate it uses TLS. */
+export async function startUpstream(certificate?: ServerOptions): Promise<RecordingUpstream> {
+  const upstream = await startRecordingUpstream(certificate)
+  onTestFinished(() => upstream.close())
+  return upstream
 }
 
 /** Starts a gateway in front of that URL, closed at the end of the test. */

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
 import type { ServerResponse } from 'node:http'
-import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { expectError } from '../support/expect-error.ts'
 import {
   allowEverythingForTwo,
@@ -42,7 +41,7 @@ async function patientPair(setup: GatewaySetup) {
 /** Waits until that many requests of a pool are pending. */
 function untilWaiting(gateway: TestedGateway, count: number, pool: 'small' | 'bulk' = 'bulk'): Promise<void> {
   return eventually(async () => {
-    const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
+    const metrics = await gateway.metrics()
     const labels = `{upstream="catalog",pool="${pool}"}`
     expect(metrics).toContain(`\ncatalog_gateway_upstream_pending_requests${labels} ${count}\n`)
     expect(metrics).not.toContain(`\ncatalog_gateway_upstream_active_requests${labels} 0\n`)
@@ -116,7 +115,7 @@ it('rejects a request with retry-after if the queue is full, without a trace', a
   await responseNext()
   for (const response of served) expect(await response).toMatchObject({ status: 200 })
   expect(upstream.requests).toHaveLength(2)
-  const outcomes = ofKind(await recordsOf(gateway.auditFolder), 'outcome')
+  const outcomes = await gateway.recorded('outcome')
   expect(outcomes).toMatchObject([{ result: 'failed' }])
 })
 
@@ -147,7 +146,7 @@ it('removes a pending request if its client disconnects; the change was not made
   expect(await first).toMatchObject({ status: 200 })
   expect(upstream.requests.map(({ target }) => target)).toEqual([query])
   await eventually(async () => {
-    const outcomes = ofKind(await recordsOf(gateway.auditFolder), 'outcome')
+    const outcomes = await gateway.recorded('outcome')
     expect(outcomes).toMatchObject([{ result: 'failed', details: { reason: 'ClientDisconnected' } }])
   })
 })

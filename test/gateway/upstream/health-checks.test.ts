@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { withUpstream, type TestedGateway } from '../support/open-gateway.ts'
-import { startRecordingUpstream, getHeaderValues } from '../support/recording-upstream.ts'
-import { startGatewayAndUpstream, startGatewayBefore } from '../support/running-gateway.ts'
+import { getHeaderValues } from '../support/recording-upstream.ts'
+import { startGatewayAndUpstream, startGatewayBefore, startUpstream } from '../support/running-gateway.ts'
 import { eventually } from '../../support/eventually.ts'
 
 const read = '/v1/table/orders/describe'
@@ -12,7 +12,7 @@ const watched = withUpstream(() => ({}), {
 })
 
 async function gaugeOfHealth(gateway: TestedGateway): Promise<string | undefined> {
-  const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
+  const metrics = await gateway.metrics()
   return /^catalog_gateway_upstream_healthy\{upstream="catalog"\} (.*)$/m.exec(metrics)?.[1]
 }
 
@@ -40,8 +40,7 @@ const notReached = {
 }
 
 it('a gateway that starts before its upstream is ready when a check passes, and stays ready without it', async () => {
-  const upstream = await startRecordingUpstream()
-  onTestFinished(() => upstream.close())
+  const upstream = await startUpstream()
   upstream.healthStatus = 503
   const gateway = await startGatewayBefore(upstream.url, watched)
   expect(await readyz(gateway)).toMatchObject(notReached)
@@ -56,8 +55,7 @@ it('a gateway that starts before its upstream is ready when a check passes, and 
 })
 
 it('a gateway whose upstream is away when it starts is ready after 20 seconds, to respond with errors', async () => {
-  const upstream = await startRecordingUpstream()
-  onTestFinished(() => upstream.close())
+  const upstream = await startUpstream()
   upstream.healthStatus = 503
   vi.useFakeTimers({ toFake: ['performance'] })
   onTestFinished(() => void vi.useRealTimers())
@@ -69,8 +67,7 @@ it('a gateway whose upstream is away when it starts is ready after 20 seconds, t
 })
 
 it('checks read one name of the root with the credentials of the gateway', async () => {
-  const upstream = await startRecordingUpstream()
-  onTestFinished(() => upstream.close())
+  const upstream = await startUpstream()
   await startGatewayBefore(
     upstream.url,
     withUpstream(({ url }) => ({
@@ -91,8 +88,7 @@ it.each([
   ['with a credential of the gateway', { header: 'authorization', value: 'Bearer old' } as const, '1'],
   ['without one', undefined, '0'],
 ])('a check that is rejected with 401 %s is reported', async (_name, credential, expected) => {
-  const upstream = await startRecordingUpstream()
-  onTestFinished(() => upstream.close())
+  const upstream = await startUpstream()
   upstream.healthStatus = 401
   const gateway = await startGatewayBefore(
     upstream.url,
@@ -106,7 +102,7 @@ it.each([
       warnings: { upstream_credentials: 'the credential of the gateway is refused: catalog' },
     }),
   })
-  const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
+  const metrics = await gateway.metrics()
   const [, value] =
     /^catalog_gateway_upstream_credential_refused\{upstream="catalog"\} (.*)$/m.exec(metrics) ?? []
   expect(value).toBe(expected)

@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest'
-import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { expectError } from '../support/expect-error.ts'
 import { withUpstream, type TestedGateway } from '../support/open-gateway.ts'
 import { respondWith, type RequestHandler } from '../support/recording-upstream.ts'
@@ -17,7 +16,7 @@ const probed = withUpstream(() => ({}), {
 const cutOff: RequestHandler = (_arrival, response) => response.socket?.destroy()
 
 async function stateOfBreaker(gateway: TestedGateway): Promise<string | undefined> {
-  const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
+  const metrics = await gateway.metrics()
   return /^catalog_gateway_upstream_circuit_breaker_state\{upstream="catalog",state="(.*)"\} 1$/m.exec(
     metrics,
   )?.[1]
@@ -46,7 +45,7 @@ it.each<[what: string, answering: RequestHandler]>([
       expect(response.headers['retry-after']).toBe('1')
     }
     expect(upstream.requests).toHaveLength(sent)
-    expect(ofKind(await recordsOf(gateway.auditFolder), 'intent')).toEqual([])
+    expect(await gateway.recorded('intent')).toEqual([])
   },
 )
 
@@ -80,7 +79,7 @@ it('completes and records a change sent before the circuit opened', async () => 
   await eventually(async () => expect(await gateway.post(read)).toMatchObject({ status: 503 }))
   isOpen.resolve(undefined)
   expect(await changed).toMatchObject({ status: 200, json: { version: 7 } })
-  const outcomes = ofKind(await recordsOf(gateway.auditFolder), 'outcome')
+  const outcomes = await gateway.recorded('outcome')
   expect(outcomes).toMatchObject([{ result: 'committed', version: 7 }])
   expect(await stateOfBreaker(gateway)).toBe('open')
 })

@@ -1,8 +1,8 @@
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { orders, streamOf } from '../../../src/backend/test/engine/sample-tables.ts'
 import { runningBackend } from '../../../src/backend/test/support/running-backend.ts'
-import { respondWith, startRecordingUpstream } from '../support/recording-upstream.ts'
-import { startGatewayBefore } from '../support/running-gateway.ts'
+import { respondWith } from '../support/recording-upstream.ts'
+import { startGatewayBefore, startUpstream } from '../support/running-gateway.ts'
 
 const plans = [
   ['explain_plan', { query: { k: 3, vector: [1, 1] } }],
@@ -33,8 +33,7 @@ it('a query plan is plain text for a client that accepts only that, and JSON for
 })
 
 it('a plan that an upstream sends as plain text keeps its form, also for clients that asked for JSON', async () => {
-  const upstream = await startRecordingUpstream()
-  onTestFinished(() => upstream.close())
+  const upstream = await startUpstream()
   upstream.answering = respondWith(200, 'LanceRead: "t"\n', { 'content-type': 'text/plain; charset=utf-8' })
   const gateway = await startGatewayBefore(upstream.url)
   for (const [route, body] of plans) {

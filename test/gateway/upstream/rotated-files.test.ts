@@ -82,7 +82,7 @@ describe('the credential of an upstream', () => {
       }),
     )
     expect(await describeTable()).toBe(200)
-    const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
+    const metrics = await gateway.metrics()
     expect(metrics).toContain('catalog_gateway_files_outdated 1')
     await writeFile(file, 'Bearer three\n')
     accepts('Bearer three')

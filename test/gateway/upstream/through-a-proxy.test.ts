@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { sinksSchema } from '../../../src/config/audit-settings.ts'
 import { passThroughSchema } from '../../../src/config/pass-through-settings.ts'
 import { tracesSchema } from '../../../src/config/telemetry-settings.ts'
@@ -9,8 +9,8 @@ import { arrowUpload } from '../../support/arrow-upload.ts'
 import { startConnectProxy } from '../../support/connect-proxy.ts'
 import type { GatewaySetup } from '../support/open-gateway.ts'
 import { connectToPort } from '../support/pass-through-gateway.ts'
-import { startRecordingUpstream, respondWith } from '../support/recording-upstream.ts'
-import { startGatewayBefore } from '../support/running-gateway.ts'
+import { respondWith } from '../support/recording-upstream.ts'
+import { startGatewayBefore, startUpstream } from '../support/running-gateway.ts'
 import { sharedFolder } from '../../support/temporary-folder.ts'
 import { eventually } from '../../support/eventually.ts'
 
@@ -29,8 +29,7 @@ describe.skipIf(!hasOpenssl())('a gateway behind a proxy of its company (skipped
   async function startCompany(accepted = credential) {
     const names = ['catalog', 'console', 'siem', 'collector'].map((name) => `${name}.example`)
     const served = await company.issue('served', names.map((name) => `DNS:${name}`).join(', '))
-    const server = await startRecordingUpstream(served)
-    onTestFinished(() => server.close())
+    const server = await startUpstream(served)
     const port = Number(new URL(server.url).port)
     const hosts = Object.fromEntries(names.map((name) => [`${name}:443`, port]))
     const proxy = await startConnectProxy({ hosts, credential: accepted })

@@ -1,6 +1,5 @@
 import { gzipSync } from 'node:zlib'
 import { expect, it } from 'vitest'
-import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { errorCodes } from '../../../src/catalog-api/catalog-error.ts'
 import { expectError, expectUnknownOutcome, type ExpectedError } from '../support/expect-error.ts'
 import { respondWith, type RequestHandler } from '../support/recording-upstream.ts'
@@ -193,7 +192,7 @@ it.each<[what: string, RequestHandler, ExpectedError]>([
     expectError(response, expected)
     expect(response.headers).not.toHaveProperty('content-encoding')
   }
-  const outcomes = ofKind(await recordsOf(gateway.auditFolder), 'outcome')
+  const outcomes = await gateway.recorded('outcome')
   expect(outcomes.at(-1)).toMatchObject({
     result: 'rejected',
     status: expected.status ?? errorCodes[expected.kind].status,

@@ -1,7 +1,6 @@
 import { createServer, type AddressInfo } from 'node:net'
 import { once } from 'node:events'
 import { expect, it, onTestFinished } from 'vitest'
-import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { freePort } from '../../support/free-port.ts'
 import { expectError, expectUnknownOutcome } from '../support/expect-error.ts'
 import { respondWith, type RequestHandler } from '../support/recording-upstream.ts'
@@ -54,7 +53,7 @@ it('aborts an attempt after its total timeout, and the outcome of a change is un
   }
   await expect(gateway.post(read)).rejects.toThrow()
   expectUnknownOutcome(await gateway.post(change), 'did not respond in time')
-  const outcomes = ofKind(await recordsOf(gateway.auditFolder), 'outcome')
+  const outcomes = await gateway.recorded('outcome')
   expect(outcomes).toMatchObject([{ result: 'unknown', details: { reason: 'RequestTimeout' } }])
 })
 
