@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest'
-import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { attackedGateway } from '../support/attacked-gateway.ts'
 
 // Only the body states the destination of a rename.
@@ -39,8 +38,9 @@ it.each(['new_namespace_id', 'new_namespace'])(
       { as: 'dev', target: '/v1/table/sandbox$inner$orders/rename', body },
       'not allowed CreateTable \\(the destination\\) on "sandbox.inner.vault"',
     )
-    await attacked.expectForwarded({ as: 'dev', target, body: { ...name, [member]: [] } })
-    const intent = ofKind(await recordsOf(attacked.gateway.auditFolder), 'intent').at(-1)
+    const sent = await attacked.expectForwarded({ as: 'dev', target, body: { ...name, [member]: [] } })
+    expect(JSON.parse(String(await sent.body))).toEqual({ ...name, new_namespace_id: [], new_namespace: [] })
+    const intent = (await attacked.gateway.recorded('intent')).at(-1)
     expect(intent?.objects).toMatchObject([
       { operation: 'CreateTable', id: ['orders'] },
       { operation: 'CreateTable', id: ['sandbox', 'orders'] },
@@ -55,7 +55,7 @@ it('forwards and records equal destinations in both spellings as one', async () 
   const body = both(['sandbox', 'archive'])
   const arrival = await attacked.expectForwarded({ target, body })
   expect(JSON.parse(String(await arrival.body))).toEqual(body)
-  const intent = ofKind(await recordsOf(attacked.gateway.auditFolder), 'intent').at(-1)
+  const intent = (await attacked.gateway.recorded('intent')).at(-1)
   expect(intent?.details).toEqual({ new_table_name: 'orders', new_namespace_id: ['sandbox', 'archive'] })
   expect(intent?.objects).toMatchObject([{ operation: 'CreateTable', id: ['sandbox', 'archive', 'orders'] }])
   await attacked.expectDenied({ target, body: both(['production']) }, 'on "production\\$orders"')

@@ -1,15 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { policyOf, ruleFor } from '../../attacks/support/policy-templates.ts'
-import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { expectError } from '../support/expect-error.ts'
-import { allowEverything } from '../support/open-gateway.ts'
 import { useSharedGateway } from '../support/running-gateway.ts'
 
 // Empty values that count as absent are removed; everything else arrives byte for byte.
-const shared = useSharedGateway({
-  users: ['stays'],
-  policies: [allowEverything, policyOf(['lake'], [ruleFor(['stays'])])],
-})
+const shared = useSharedGateway()
 
 const table = '/v1/table/lake$t'
 const namespace = '/v1/namespace/lake'
@@ -105,23 +99,12 @@ describe('an empty value is a value', () => {
 
 async function recordOf(body: string): Promise<string> {
   await shared.gateway.post(`${namespace}/create`, { body })
-  return JSON.stringify(ofKind(await recordsOf(shared.gateway.auditFolder), 'intent').at(-1))
+  return JSON.stringify((await shared.gateway.recorded('intent')).at(-1))
 }
 
 it('does not record removed values', async () => {
   expect(await recordOf('{"mode":"ExistOk","properties":{"env":"dev"}}')).toContain('"property_keys"')
   expect(await recordOf('{"mode":"ExistOk","properties":{}}')).not.toContain('"property_keys"')
-})
-
-describe('an empty list of a rename', () => {
-  it.each(['new_namespace_id', 'new_namespace'])('is the root as %s', async (name) => {
-    const body = `{"new_table_name":"u","${name}":[]}`
-    const denied = await shared.gateway.post(`${table}/rename`, { body, as: 'stays' })
-    expectError(denied, { kind: 'PermissionDenied', says: /CreateTable \(the destination\) on "u"/ })
-    expect(shared.upstream.requests).toEqual([])
-    const { body: arrived } = await arrivalOf(`${table}/rename`, body)
-    expect(JSON.parse(arrived)).toEqual({ new_table_name: 'u', new_namespace_id: [], new_namespace: [] })
-  })
 })
 
 describe('the flags of DescribeTable', () => {

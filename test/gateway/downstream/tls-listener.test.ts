@@ -14,6 +14,7 @@ import { countRefusals } from '../support/count-refusals.ts'
 import { openRawConnection } from '../support/raw-connection.ts'
 import { respondWith } from '../support/recording-upstream.ts'
 import { startGatewayAndUpstream, useSharedGateway } from '../support/running-gateway.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { eventually } from '../../support/eventually.ts'
 
 const request = 'GET /v1/table HTTP/1.1\r\nhost: g\r\nconnection: close\r\n\r\n'
@@ -44,6 +45,9 @@ function overTls(url: string, options: ConnectionOptions) {
   })
 }
 
+const tlsOf = ({ certFile, keyFile }: TestCertificate) =>
+  ({ tls: { certFile, keyFile, clientAuth: 'none' } }) as const
+
 describe.skipIf(!hasOpenssl())('TLS from clients (skipped without openssl)', () => {
   let own: TestAuthority
   let first: TestCertificate
@@ -59,9 +63,6 @@ describe.skipIf(!hasOpenssl())('TLS from clients (skipped without openssl)', () 
     // Long enough for the handshake of the last one on a busy machine.
     tuning: { clients: { headersTimeoutMs: 2_000 } },
   })
-
-  const tlsOf = ({ certFile, keyFile }: TestCertificate) =>
-    ({ tls: { certFile, keyFile, clientAuth: 'none' } }) as const
 
   const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'ALL:@SECLEVEL=0' } as const
 
@@ -115,6 +116,22 @@ describe.skipIf(!hasOpenssl())('TLS from clients (skipped without openssl)', () 
 
   it('a client that insists on HTTP/2 is refused by the handshake', async () => {
     await expect(overTls(shared.gateway.url, { ca: own.cert, ALPNProtocols: ['h2'] })).rejects.toThrow()
+  })
+
+  it('refuses clients without a certificate of its authority, if it requires one', async () => {
+    const clients = { clientAuth: 'required', clientCaFile: own.certFile } as const
+    const { gateway } = await startGatewayAndUpstream({
+      settings: { listen: { tls: { ...tlsOf(first).tls, ...clients } } },
+    })
+    const send = (certificate?: TestCertificate) =>
+      overTls(gateway.url, { ca: own.cert, cert: certificate?.cert, key: certificate?.key })
+    const foreign = await makeAuthority(await temporaryFolder(), 'foreign')
+    await expect(send()).rejects.toThrow()
+    await expect(send(await own.issue('expired', 'URI:spiffe://a/b', { days: -1 }))).rejects.toThrow()
+    await expect(send(await foreign.issue('stranger', 'URI:spiffe://a/b'))).rejects.toThrow()
+    expect(await send(await own.issue('client', 'URI:spiffe://a/b'))).toMatchObject({
+      text: expect.stringMatching(/^HTTP\/1\.1 401 /),
+    })
   })
 
   it('closes connections with incomplete handshakes for others', async () => {

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import fastify from 'fastify'
+import fastify, { type FastifyInstance } from 'fastify'
 import { request } from 'undici'
 import { expect, it } from 'vitest'
 import { maxDecisionAgeMs } from '../../../src/gateway/bounds.ts'
@@ -120,6 +120,10 @@ it('refuses unusable settings and applications, all at once', async () => {
   )
   const insensitive = fastify({ routerOptions: { caseSensitive: false } })
   await expect(startApplication({ app: insensitive })).rejects.toThrow('case-sensitive')
+  // Fastify types such an application differently.
+  const http2: unknown = fastify({ http2: true })
+  const overHttp2 = startApplication({ app: http2 as FastifyInstance })
+  await expect(overHttp2).rejects.toThrow('catalog-gateway serves HTTP/1.1 only')
 })
 
 it('rejects targets that the application rewrites', async () => {

@@ -1,6 +1,4 @@
-import fastify, { type FastifyInstance } from 'fastify'
 import { expect, it } from 'vitest'
-import { catalogGateway } from '../../../src/gateway/fastify/index.ts'
 import { isThorough } from '../../support/thorough.ts'
 import { openRawConnection } from '../support/raw-connection.ts'
 import { createDeferred } from '../support/waiting.ts'
@@ -10,18 +8,6 @@ import { arrowBytes } from '../../support/arrow-upload.ts'
 import { eventually } from '../../support/eventually.ts'
 
 const describe = '/catalog/v1/table/a/describe'
-
-it('refuses to register in an application over HTTP/2', async () => {
-  const app: unknown = fastify({ http2: true })
-  const settings = {
-    upstream: { url: 'http://127.0.0.1:1' },
-    policies: { folder: 'policies' },
-    audit: { folder: 'audit' },
-  }
-  await expect(
-    (app as FastifyInstance).register(catalogGateway, { settings, authenticate: () => undefined }),
-  ).rejects.toThrow('catalog-gateway serves HTTP/1.1 only')
-})
 
 it('asks for a body only when the request is allowed', async () => {
   const { url } = await startApplication()
