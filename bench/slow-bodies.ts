@@ -3,7 +3,7 @@ import { measureBeside } from './slow-clients.ts'
 const large = Buffer.alloc(64 * 1024 * 1024)
 
 await measureBeside({
-  script: 'slow-bodies-process.ts',
+  script: './slow-bodies-process.ts',
   count: 200,
   what: '200 uploads and 200 downloads of 64 KiB/s',
   answering(arrival, response, request) {

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { describeTables } from '../test/attacks/resources/describe-tables.ts'
+import { describeTables } from './describe-tables.ts'
 import { startRecordingUpstream, type RequestHandler } from '../test/gateway/support/recording-upstream.ts'
 import { quantile } from './statistics.ts'
 
@@ -9,7 +9,7 @@ const requests = 1_000
 const rounds = 5
 
 interface SlowClients {
-  /** A script in test/attacks/resources that opens `count` connections, and prints a line when all are open. */
+  /** A script, as a path from here, that opens `count` connections, and prints a line when all are open. */
   readonly script: string
   readonly count: number
   readonly what: string
@@ -30,7 +30,7 @@ export async function measureBeside({ script, count, what, answering }: SlowClie
   await describeTables(url, key, requests)
   for (let round = 0; round < rounds; round += 1) {
     const alone = await describeTables(url, key, requests)
-    const slow = await startScript(`../attacks/resources/${script}`, url, key, String(count))
+    const slow = await startScript(script, url, key, String(count))
     const beside = await describeTables(url, key, requests)
     slow.process.kill('SIGKILL')
     if (beside.statuses.get(200) !== requests)

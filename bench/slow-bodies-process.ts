@@ -2,7 +2,7 @@
 // started; exits when its standard input ends.
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { arrowBytes } from '../../support/arrow-upload.ts'
+import { arrowBytes } from '../test/support/arrow-upload.ts'
 
 const [url = '', key = '', count = '0'] = process.argv.slice(2)
 const { hostname, port } = new URL(url)
