@@ -1,7 +1,5 @@
-import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { expect, it, onTestFinished, vi } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { CallbackList, ownedBy, scheduleAtTickEnd } from '../../src/lib/async/owned-tasks.ts'
 import type { ResponseHandler } from '../../src/http1/client/request-controller.ts'
 import type { IncomingRequest, RequestBodyHandler } from '../../src/http1/server/incoming-request.ts'
@@ -11,6 +9,7 @@ import { RequestQueue } from '../../src/http1/server/request-queue.ts'
 import { NodeRequests } from '../../src/node-http/node-requests.ts'
 import type { NodeResponse } from '../../src/node-http/node-response.ts'
 import { eventually } from '../support/eventually.ts'
+import { listenLocally } from '../support/local-server.ts'
 import { openRawConnection } from '../gateway/support/raw-connection.ts'
 import { dispatch, scripted, writesBytes } from './client/scripted-upstream.ts'
 import { respondText, runServer } from './server/running-server.ts'
@@ -114,10 +113,7 @@ async function startNodeServer(serve: Serve): Promise<FaultyServer> {
   const server = createServer((raw: IncomingMessage, rawResponse: ServerResponse) =>
     requests.take(raw, rawResponse, serve),
   )
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => server.close().closeAllConnections())
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, reports: () => reports.join() }
+  return { url: `http://127.0.0.1:${await listenLocally(server)}`, reports: () => reports.join() }
 }
 
 it.each(servers.flatMap(([server, start]) => serverFaults.map((one) => [server, ...one, start] as const)))(

@@ -1,7 +1,7 @@
-import { once } from 'node:events'
-import { createServer, type AddressInfo, type Socket } from 'node:net'
+import { createServer, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 import { directOpener } from '../../support/direct-opener.ts'
+import { listenLocally } from '../../support/local-server.ts'
 import { createHttp1Client, type Http1Client } from '../../../src/http1/client/http1-client.ts'
 import { sendRequest, type BufferedResponse } from '../../../src/http1/client/send-request.ts'
 import type { BodySink } from '../../../src/http1/codec/body-source.ts'
@@ -40,12 +40,9 @@ export async function scripted(script: Script, timeout: object = {}): Promise<Sc
   const sockets: Socket[] = []
   const server = createServer((socket) => {
     sockets.push(socket)
-    socket.on('error', () => undefined)
     socket.on('data', (bytes) => upstream.script(socket, bytes.toString('latin1')))
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  const url = new URL(`http://127.0.0.1:${await listenLocally(server)}`)
   const timeouts = {
     connectTimeoutMs: 20_000,
     headersTimeoutMs: 20_000,
@@ -54,11 +51,7 @@ export async function scripted(script: Script, timeout: object = {}): Promise<Sc
     ...timeout,
   }
   const client = createHttp1Client({ url, opener: directOpener, timeouts })
-  onTestFinished(() => {
-    client.close()
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  })
+  onTestFinished(() => client.close())
   const send: Scripted['send'] = (request) =>
     sendRequest(
       client,

@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { connect, type AddressInfo, type Server, type Socket } from 'node:net'
-import { onTestFinished } from 'vitest'
+import { connect, type Server, type Socket } from 'node:net'
 import type { IncomingRequest } from '../../../src/http1/server/incoming-request.ts'
 import type { OutgoingResponse } from '../../../src/http1/server/outgoing-response.ts'
 import { RequestQueue } from '../../../src/http1/server/request-queue.ts'
 import { NodeRequests } from '../../../src/node-http/node-requests.ts'
+import { listenLocally } from '../../support/local-server.ts'
 import { respondText, runServer } from './running-server.ts'
 
 interface AcceptedRequest {
@@ -83,15 +83,7 @@ export async function startNodeRequests(): Promise<RecordingServer> {
     // The requests before are still served.
     .on('clientError', () => undefined)
     .on('connect', (_request, socket) => void socket.on('error', () => undefined))
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  const recorder = createRecorder(server, (server.address() as AddressInfo).port, () =>
-    errors.splice(0).at(-1),
-  )
+  const recorder = createRecorder(server, await listenLocally(server), () => errors.splice(0).at(-1))
   return recorder
 }
 

@@ -1,8 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { beforeAll, beforeEach, describe, expect, onTestFinished, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { kubernetesSchema } from '../../../src/config/identity-settings.ts'
 import type { ClusterAccess } from '../../../src/kubernetes/kubernetes-client.ts'
 import { authenticateBearer, openAuthenticator, captureReason } from '../test-authenticator.ts'
@@ -14,6 +13,7 @@ import {
 } from '../mtls/test-certificates.ts'
 import { claimsWith, makeIssuerKey, signed } from './forged-tokens.ts'
 import { eventually } from '../../support/eventually.ts'
+import { listenLocally } from '../../support/local-server.ts'
 import { sharedFolder } from '../../support/temporary-folder.ts'
 
 const clusterIssuer = 'https://kubernetes.default.svc.cluster.local'
@@ -87,13 +87,8 @@ describe.skipIf(!hasOpenssl())('service accounts of a cluster (skipped without o
           .end(JSON.stringify(document ?? {}))
       },
     )
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    onTestFinished(async () => {
-      server.closeAllConnections()
-      await new Promise((resolve) => server.close(resolve))
-    })
     cluster = {
-      apiServer: `https://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      apiServer: `https://127.0.0.1:${await listenLocally(server)}`,
       caFile: authority.certFile,
       tokenFile,
     }

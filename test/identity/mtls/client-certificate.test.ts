@@ -1,7 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { Agent, createServer, request as sendRequest } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { TlsOptions } from 'node:tls'
 import { beforeAll, describe, expect, onTestFinished, it } from 'vitest'
@@ -15,6 +14,7 @@ import {
   type TestCertificate,
 } from './test-certificates.ts'
 import { makeIssuerKey, claimsWith, signed } from '../jwt/forged-tokens.ts'
+import { listenLocally } from '../../support/local-server.ts'
 import { sharedFolder } from '../../support/temporary-folder.ts'
 
 const spiffe = 'spiffe://cluster.example/ns/etl/sa/loader'
@@ -54,13 +54,8 @@ describe.skipIf(!hasOpenssl())('client certificates (skipped without openssl)', 
           .catch(() => response.destroy())
       },
     )
-    await new Promise<void>((resolve) => listening.listen(0, '127.0.0.1', resolve))
-    onTestFinished(async () => {
-      await authenticator.close()
-      listening.closeAllConnections()
-      await new Promise((resolve) => listening.close(resolve))
-    })
-    return (listening.address() as AddressInfo).port
+    onTestFinished(() => authenticator.close())
+    return listenLocally(listening)
   }
 
   /** Returns the response of the server; rejects if TLS refuses the connection. */
