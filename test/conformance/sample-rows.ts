@@ -12,20 +12,18 @@ import {
 
 /** An Arrow stream of rows with ids starting at `first`, each with a name and a vector `[id, 1]`. */
 export function rows(count: number, first = 0): Uint8Array {
+  return write(tableOfRows(count, first, 'name'))
+}
+
+export function tableOfRows(count: number, first: number, word: string): Table {
   const ids = Array.from({ length: count }, (_, index) => first + index)
-  return write(
-    new Table({
-      id: vectorFromArray(ids, new Int32()),
-      name: vectorFromArray(
-        ids.map((id) => `name ${id}`),
-        new Utf8(),
-      ),
-      embedding: vectorFromArray(
-        ids.map((id) => [id, 1]),
-        new FixedSizeList(2, new Field('item', new Float32(), true)),
-      ),
-    }),
-  )
+  const names = ids.map((id) => `${word} ${id}`)
+  const vectors = ids.map((id) => [id, 1])
+  return new Table({
+    id: vectorFromArray(ids, new Int32()),
+    name: vectorFromArray(names, new Utf8()),
+    embedding: vectorFromArray(vectors, new FixedSizeList(2, new Field('item', new Float32(), true))),
+  })
 }
 
 export function noRows(): Uint8Array {

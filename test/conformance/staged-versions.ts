@@ -21,32 +21,39 @@ export interface StagedVersion {
  */
 export async function stageVersions(fixture: Fixture, id: Identifier, count = 1): Promise<StagedVersion[]> {
   const files = await fixture.tableFiles(id)
-  const copies = await mkdtemp(join(tmpdir(), 'conformance-'))
-  const copy = join(copies, 'copy.lance')
+  const folder = await mkdtemp(join(tmpdir(), 'conformance-'))
   try {
-    await files.copyTo(copy)
-    const before = new Set(await readdir(join(copy, 'data')))
-    const database = await connect(copies)
-    const table = await database.openTable('copy')
+    const committer = await openCommitter(files, folder)
     const staged: StagedVersion[] = []
-    for (let index = 0; index < count; index += 1) {
-      await table.add([{ id: 100 + index, name: 'staged', embedding: [100, 1] }])
-      staged.push(await stage(copy, files, await table.version()))
-    }
-    database.close()
-    for (const name of await readdir(join(copy, 'data')))
-      if (!before.has(name)) await files.add(join(copy, 'data', name), `data/${name}`)
+    for (let index = 0; index < count; index += 1) staged.push(await committer.stage())
     return staged
   } finally {
-    await rm(copies, { recursive: true, force: true })
+    await rm(folder, { recursive: true, force: true })
   }
 }
 
-async function stage(copy: string, files: TableFiles, version: number): Promise<StagedVersion> {
-  const name = `${String(2n ** 64n - 1n - BigInt(version)).padStart(20, '0')}.manifest`
-  const manifest = join(copy, '_versions', name)
-  const staging = `_versions/${name}-${randomUUID()}`
-  await files.add(manifest, staging)
-  const { size } = await stat(manifest)
-  return { version, manifest_path: files.pathOf(staging), manifest_size: size, naming_scheme: 'V2' }
+/**
+ * A client that writes to a copy of the table in that empty folder, so that it can stage manifests without committing to
+ * the table. Each such client creates a different manifest of the same version.
+ */
+export async function openCommitter(files: TableFiles, folder: string) {
+  const copy = join(folder, 'copy.lance')
+  await files.copyTo(copy)
+  const table = await (await connect(folder)).openTable('copy')
+  return {
+    /** Commits the next version in the copy and leaves its manifest as a staging file in the table. */
+    async stage(): Promise<StagedVersion> {
+      const before = new Set(await readdir(join(copy, 'data')))
+      await table.add([{ id: 100, name: 'staged', embedding: [100, 1] }])
+      for (const name of await readdir(join(copy, 'data')))
+        if (!before.has(name)) await files.add(join(copy, 'data', name), `data/${name}`)
+      const version = await table.version()
+      const name = `${String(2n ** 64n - 1n - BigInt(version)).padStart(20, '0')}.manifest`
+      const manifest = join(copy, '_versions', name)
+      const staging = `_versions/${name}-${randomUUID()}`
+      await files.add(manifest, staging)
+      const { size } = await stat(manifest)
+      return { version, manifest_path: files.pathOf(staging), manifest_size: size, naming_scheme: 'V2' }
+    },
+  }
 }

@@ -5,7 +5,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Int32, Table, tableFromIPC, tableToIPC, vectorFromArray } from 'apache-arrow'
 import { expect, onTestFinished, it } from 'vitest'
 import { orders, streamOf } from '../../src/backend/test/engine/sample-tables.ts'
-import { committer, type VersionRequest } from '../../src/backend/test/support/staged-manifests.ts'
+import { committer } from '../../src/backend/test/support/staged-manifests.ts'
+import type { StagedVersion } from '../conformance/staged-versions.ts'
 import { recordsOf, ofKind } from '../audit/audit-fixtures.ts'
 import { runCommand } from '../support/run-command.ts'
 import { killableGateway, type KillableGateway } from './killable-gateway.ts'
@@ -112,7 +113,7 @@ async function versionCommitter(location: string) {
 }
 
 /** Stages the same manifest under a new name, with the members that a real client sends. */
-async function restaged(staged: VersionRequest) {
+async function restaged(staged: StagedVersion) {
   const source = `/${staged.manifest_path}`
   const copy = source.replace(/-[^-]+-[^-]+-[^-]+-[^-]+-[^-]+$/, `-${randomUUID()}`)
   await copyFile(source, copy)

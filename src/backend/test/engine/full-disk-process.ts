@@ -5,7 +5,8 @@ import { open, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { startBackend } from '../../server.ts'
 import { backendSettingsSchema } from '../../settings/backend-settings.ts'
-import { committer } from '../support/staged-manifests.ts'
+import { openCommitter } from '../../../../test/conformance/staged-versions.ts'
+import { openTableFiles } from '../../../../test/conformance/table-files.ts'
 import { orders, streamOf } from './sample-tables.ts'
 
 const [disk = ''] = process.argv.slice(2)
@@ -47,7 +48,8 @@ await post('/v1/table/there/create', streamOf(orders(3)))
 await post('/v1/table/committed/create', streamOf(orders(3)))
 const { json: committed } = await post('/v1/table/committed/describe')
 // Its files are in storage, only the commit is missing.
-const staged = await (await committer(committed.location ?? '', join(disk, '..'))).stage()
+const files = await openTableFiles(committed.location ?? '', undefined)
+const staged = await (await openCommitter(files, join(disk, '..'))).stage()
 
 const changes: [name: string, target: string, body: unknown][] = [
   ['upload', '/v1/table/there/insert', rows],

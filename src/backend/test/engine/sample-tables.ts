@@ -1,17 +1,8 @@
 import path from 'node:path'
-import {
-  Field,
-  FixedSizeList,
-  Float32,
-  Int32,
-  RecordBatchStreamWriter,
-  Table,
-  Utf8,
-  tableFromIPC,
-  vectorFromArray,
-} from 'apache-arrow'
-import type { Schema } from 'apache-arrow'
+import { RecordBatchStreamWriter, tableFromIPC } from 'apache-arrow'
+import type { Schema, Table } from 'apache-arrow'
 import { onTestFinished } from 'vitest'
+import { tableOfRows } from '../../../../test/conformance/sample-rows.ts'
 import { openEngine } from '../../engine/lancedb-engine.ts'
 import type { EngineOptions } from '../../engine/lancedb-engine.ts'
 import { queryTableRequestSchema } from '../../schemas/query.ts'
@@ -34,18 +25,7 @@ export async function freshEngine(options?: EngineOptions) {
 
 /** Creates rows with ids starting at `first`, a name and a vector `[id, 1]`. */
 export function orders(count: number, first = 0): Table {
-  const ids = Array.from({ length: count }, (_, index) => first + index)
-  return new Table({
-    id: vectorFromArray(ids, new Int32()),
-    name: vectorFromArray(
-      ids.map((id) => `order ${id}`),
-      new Utf8(),
-    ),
-    embedding: vectorFromArray(
-      ids.map((id) => [id, 1]),
-      new FixedSizeList(2, new Field('item', new Float32(), true)),
-    ),
-  })
+  return tableOfRows(count, first, 'order')
 }
 
 /** Encodes the table as a complete Arrow IPC stream. */

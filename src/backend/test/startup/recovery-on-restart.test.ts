@@ -7,28 +7,14 @@ import type { CatalogDatabase } from '../../database/schema.ts'
 import { recordVersion } from '../../database/versions.ts'
 import { usesPostgres } from '../support/backend-settings.ts'
 import { orders, streamOf } from '../engine/sample-tables.ts'
-import { responseOf, errorOf, runningBackend } from '../support/running-backend.ts'
-import { committer, type VersionRequest } from '../support/staged-manifests.ts'
+import { responseOf, errorOf, backendWithTable, runningBackend } from '../support/running-backend.ts'
+import type { StagedVersion } from '../../../../test/conformance/staged-versions.ts'
+import { committer } from '../support/staged-manifests.ts'
 import { eventually } from '../../../../test/support/eventually.ts'
 import { temporaryFolder } from '../../../../test/support/temporary-folder.ts'
 
-async function withTable() {
-  const backend = await runningBackend()
-  const { json } = await backend.post('/v1/table/t/create', streamOf(orders(3)))
-  const { location } = json as { location: string }
-  /** Changes the stopped store to the state that a crash would have left. */
-  const meddle = async (work: (database: CatalogDatabase) => Promise<unknown>) => {
-    await backend.stop()
-    const { database, close } = await backend.openDatabase()
-    await work(database)
-    await close()
-    await backend.restart()
-  }
-  return { ...backend, location, meddle }
-}
-
 /** Records a version as `recorded`; its manifest is retained unless the staging file is gone. */
-async function recordOnly(folder: string, database: CatalogDatabase, request: VersionRequest): Promise<void> {
+async function recordOnly(folder: string, database: CatalogDatabase, request: StagedVersion): Promise<void> {
   const { objectId = '' } = (await findObject(database, ['t'])) ?? {}
   await mkdir(join(folder, 'commits', objectId))
   await copyFile(`/${request.manifest_path}`, join(folder, 'commits', objectId, 'x')).catch(() => undefined)
@@ -46,9 +32,9 @@ async function recordOnly(folder: string, database: CatalogDatabase, request: Ve
 }
 
 it('removes a table with its data if its creation was interrupted', async () => {
-  const { post, meddle, dataFolder } = await withTable()
+  const { post, changeDatabase, dataFolder } = await backendWithTable()
   let folder = ''
-  await meddle(async (database) => {
+  await changeDatabase(async (database) => {
     const table = chooseLocation()
     await recordLeftover(database, table)
     folder = join(dataFolder, table.location)
@@ -60,42 +46,32 @@ it('removes a table with its data if its creation was interrupted', async () => 
   expect((await post('/v1/table/half/create', streamOf(orders(1)))).status).toBe(200)
 })
 
-it('deletes the leftover data of a dropped table', async () => {
-  const { meddle, location } = await withTable()
-  await meddle(async (database) => {
-    const table = await findObject(database, ['t'])
-    await removeTable(database, table?.objectId ?? '')
-  })
-  await eventually(() => !existsSync(location))
-})
-
-it('starts and deletes other leftovers if one cannot be deleted', async () => {
-  const { meddle, location, openDatabase, stop } = await withTable()
+it('deletes the leftover data of a dropped table, also if another one cannot be deleted', async () => {
+  const { changeDatabase, location } = await backendWithTable()
   // No file system has a name of this length, so all of them refuse to delete it.
   const undeletable = { location: `tables/${'x'.repeat(300)}.lance`, object_id: 'x' }
-  await meddle(async (database) => {
+  await changeDatabase(async (database) => {
     await database.insertInto('leftovers').values(undeletable).execute()
     const table = await findObject(database, ['t'])
     await removeTable(database, table?.objectId ?? '')
   })
   await eventually(() => !existsSync(location))
-  await stop()
-  const { database, close } = await openDatabase()
-  expect(await database.selectFrom('leftovers').selectAll().execute()).toEqual([undeletable])
-  await close()
+  await changeDatabase(async (database) =>
+    expect(await database.selectFrom('leftovers').selectAll().execute()).toEqual([undeletable]),
+  )
 })
 
 it('does not delete unknown folders', async () => {
-  const { meddle, dataFolder } = await withTable()
+  const { changeDatabase, dataFolder } = await backendWithTable()
   const folder = join(dataFolder, 'tables', `${'0'.repeat(32)}.lance`)
-  await meddle(() => mkdir(folder))
+  await changeDatabase(() => mkdir(folder))
   expect(existsSync(folder)).toBe(true)
 })
 
 it('publishes a recorded version with a staged manifest', async () => {
-  const { meddle, location, post, dataFolder } = await withTable()
+  const { changeDatabase, location, post, dataFolder } = await backendWithTable()
   const request = await (await committer(location)).stage()
-  await meddle((database) => recordOnly(dataFolder, database, request))
+  await changeDatabase((database) => recordOnly(dataFolder, database, request))
   expect(await post('/v1/table/t/version/describe', {})).toEqual(
     responseOf({ version: expect.objectContaining({ version: 2 }) }),
   )
@@ -104,11 +80,11 @@ it('publishes a recorded version with a staged manifest', async () => {
 })
 
 it('deletes the record of a version without a manifest', async () => {
-  const { meddle, location, post, dataFolder } = await withTable()
+  const { changeDatabase, location, post, dataFolder } = await backendWithTable()
   const client = await committer(location)
   const request = await client.stage()
   await rm(`/${request.manifest_path}`)
-  await meddle((database) => recordOnly(dataFolder, database, request))
+  await changeDatabase((database) => recordOnly(dataFolder, database, request))
   expect(await post('/v1/table/t/version/describe', { version: 2 })).toEqual(errorOf('TableVersionNotFound'))
   const other = await (await committer(location)).stage()
   expect(other.version).toBe(2)
@@ -116,20 +92,20 @@ it('deletes the record of a version without a manifest', async () => {
 })
 
 it('does not publish a recorded version that lost to another commit', async () => {
-  const { meddle, location, post, dataFolder } = await withTable()
+  const { changeDatabase, location, post, dataFolder } = await backendWithTable()
   const request = await (await committer(location)).stage()
   await post('/v1/table/t/insert', streamOf(orders(7)))
-  await meddle((database) => recordOnly(dataFolder, database, request))
+  await changeDatabase((database) => recordOnly(dataFolder, database, request))
   expect(await post('/v1/table/t/count_rows', {})).toEqual(responseOf(10))
   expect(await post('/v1/table/t/version/create', request)).toEqual(errorOf('ConcurrentModification'))
 })
 
 it('recognizes a version that got its final name just before the crash', async () => {
-  const { meddle, location, post, dataFolder } = await withTable()
+  const { changeDatabase, location, post, dataFolder } = await backendWithTable()
   const request = await (await committer(location)).stage()
   const staging = `/${request.manifest_path}`
   await copyFile(staging, staging.replace(/-[0-9a-f]{8}-[^/]*$/, ''))
-  await meddle((database) => recordOnly(dataFolder, database, request))
+  await changeDatabase((database) => recordOnly(dataFolder, database, request))
   expect((await post('/v1/table/t/version/create', request)).status).toBe(200)
   expect(await readdir(join(location, '_versions'))).not.toContain(basename(staging))
 })

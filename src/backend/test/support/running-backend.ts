@@ -1,6 +1,9 @@
 import { pino } from 'pino'
+import type { Table } from 'apache-arrow'
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
 import { z } from 'zod'
+import type { CatalogDatabase } from '../../database/schema.ts'
+import { orders, streamOf } from '../engine/sample-tables.ts'
 import { startBackend } from '../../server.ts'
 import { openDatabase } from '../../database/open-database.ts'
 import { errorCodes, type ErrorName } from '../../../catalog-api/catalog-error.ts'
@@ -28,11 +31,24 @@ const errorBody = z.strictObject({
   instance: z.string().min(1),
 })
 
+interface DescribedField {
+  readonly name: string
+  readonly type: { readonly type: string }
+  readonly nullable: boolean
+  readonly metadata?: Readonly<Record<string, string>>
+}
+
 /** Starts a bundled catalog for one test, by default in a new folder. */
 export async function runningBackend(settings: object = {}, folder?: string) {
   const backend = await openBackend(settings, folder ?? (await temporaryFolder()))
   onTestFinished(backend.stop)
   return backend
+}
+
+/** Starts one with the table `t`. */
+export async function backendWithTable(rows?: Table, settings?: object) {
+  const backend = await runningBackend(settings)
+  return { ...backend, location: await backend.createTable('t', rows) }
 }
 
 /** Shares one bundled catalog between all tests of a file, which leave it as they found it. */
@@ -62,20 +78,45 @@ async function openBackend(settings: object, dataFolder: string) {
   }
   const send = (method: string, target: string, body?: unknown, headers: Record<string, string> = {}) =>
     call(backend?.url ?? '', method, target, body, headers)
+  /** A body that is neither bytes nor text is sent as JSON. */
+  const post = (target: string, body?: unknown, headers?: Record<string, string>) =>
+    send('POST', target, body, headers)
+  const openStore = () => openDatabase(allSettings, pino({ level: 'silent' }))
+  const restart = async () => {
+    await stop()
+    backend = await start()
+  }
   return {
     dataFolder,
     url: () => backend?.url ?? '',
     send,
-    /** A body that is neither bytes nor text is sent as JSON. */
-    post: (target: string, body?: unknown, headers?: Record<string, string>) =>
-      send('POST', target, body, headers),
+    post,
+    /** Creates a table; returns its location. */
+    createTable: async (id = 't', rows: Table = orders(3)) => {
+      const { json } = await post(`/v1/table/${id}/create`, streamOf(rows))
+      return (json as { location: string }).location
+    },
+    /** The columns of the table `t`. */
+    readFields: async () => {
+      const { json } = await post('/v1/table/t/describe', { load_detailed_metadata: true })
+      return (json as { schema: { fields: readonly DescribedField[] } }).schema.fields
+    },
+    versionsOf: async (id: string, query = '') => {
+      const { json } = await post(`/v1/table/${id}/version/list?${query}`)
+      return (json as { versions: { version: number }[] }).versions.map(({ version }) => version)
+    },
     get: (target: string, headers?: Record<string, string>) => send('GET', target, undefined, headers),
     stop,
     /** Opens the store of the catalog, which must be stopped. */
-    openDatabase: () => openDatabase(allSettings, pino({ level: 'silent' })),
-    restart: async () => {
+    openDatabase: openStore,
+    restart,
+    /** Restarts the catalog with a changed store, such as a crash leaves it. */
+    changeDatabase: async (change: (database: CatalogDatabase) => Promise<unknown>) => {
       await stop()
-      backend = await start()
+      const { database, close } = await openStore()
+      await change(database)
+      await close()
+      await restart()
     },
   }
 }

@@ -1,43 +1,18 @@
-import { randomUUID } from 'node:crypto'
-import { copyFile, cp, readFile, readdir } from 'node:fs/promises'
-import { basename, join } from 'node:path'
-import { openEngine } from '../../engine/lancedb-engine.ts'
-import { openManifestStore } from '../../engine/manifest/manifest-store.ts'
-import { orders, streamOf } from '../engine/sample-tables.ts'
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { S3Client } from '@aws-sdk/client-s3'
+import { openCommitter } from '../../../../test/conformance/staged-versions.ts'
+import { openTableFiles } from '../../../../test/conformance/table-files.ts'
 import { temporaryFolder } from '../../../../test/support/temporary-folder.ts'
 
-const engine = openEngine()
-const manifests = openManifestStore()
-
-export interface VersionRequest {
-  readonly version: number
-  readonly manifest_path: string
-  readonly manifest_size: number
-  readonly naming_scheme: string
+/** A client of the table at that location, in an object store if there is a client of it. */
+export async function committer(location: string, objectStore?: S3Client) {
+  return await openCommitter(await openTableFiles(location, objectStore), await temporaryFolder())
 }
 
-/**
- * A client that writes to a copy of the table in storage, so that it can stage manifests without committing to the
- * table. Each such client creates a different manifest of the same version.
- */
-export async function committer(location: string, folder?: string) {
-  const copy = join(folder ?? (await temporaryFolder()), 'copy.lance')
-  await cp(location, copy, { recursive: true })
-  return {
-    /** Commits the next version in the copy and leaves its manifest as a staging file in the table. */
-    async stage(): Promise<VersionRequest> {
-      const before = new Set(await readdir(join(copy, 'data')))
-      const { version } = await engine.insert(copy, streamOf(orders(1)), 'append')
-      const stored = await manifests.describe(copy, version, undefined)
-      if (stored === undefined) throw new Error('the copy has no such version')
-      const source = join('/', stored.manifestPath)
-      const staging = join(location, '_versions', `${basename(source)}-${randomUUID()}`)
-      await copyFile(source, staging)
-      for (const file of await readdir(join(copy, 'data'))) {
-        if (!before.has(file)) await copyFile(join(copy, 'data', file), join(location, 'data', file))
-      }
-      const manifest_size = (await readFile(staging)).length
-      return { version, manifest_path: staging.slice(1), manifest_size, naming_scheme: 'V2' }
-    },
-  }
+/** Lists the catalog's retained manifests and the remaining staging manifests of clients. */
+export async function leftBehind(dataFolder: string, locations: readonly string[]): Promise<string[]> {
+  const staged = await Promise.all(locations.map((location) => readdir(join(location, '_versions'))))
+  const retained = await readdir(join(dataFolder, 'commits'))
+  return [...retained, ...staged.flat().filter((name) => name.includes('.manifest-'))]
 }

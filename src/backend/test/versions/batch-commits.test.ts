@@ -3,41 +3,23 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { orders, streamOf } from '../engine/sample-tables.ts'
 import { responseOf, errorOf, runningBackend } from '../support/running-backend.ts'
-import { committer, type VersionRequest } from '../support/staged-manifests.ts'
+import type { StagedVersion } from '../../../../test/conformance/staged-versions.ts'
+import { committer, leftBehind } from '../support/staged-manifests.ts'
 
 async function withTables() {
   const backend = await runningBackend()
   await backend.post('/v1/namespace/n/create', {})
-  const create = async (id: string) => {
-    const { json } = await backend.post(`/v1/table/${id}/create`, streamOf(orders(3)))
-    return (json as { location: string }).location
-  }
-  const a = await create('a')
-  const b = await create('n$b')
-  const versionsOf = async (id: string) => {
-    const { json } = await backend.post(`/v1/table/${id}/version/list`)
-    return (json as { versions: { version: number }[] }).versions.map(({ version }) => version)
-  }
+  const [a, b] = [await backend.createTable('a'), await backend.createTable('n$b')]
   return {
     ...backend,
     a,
     b,
-    versionsOf,
     batchCreate: (entries: unknown) => backend.post('/v1/table/version/batch-create', { entries }),
     batchCommit: (operations: unknown) => backend.post('/v1/table/batch-commit', { operations }),
   }
 }
 
-/** Lists the catalog's retained manifests and the remaining staging manifests of clients. */
-async function leftBehind(dataFolder: string, ...locations: string[]): Promise<string[]> {
-  const staged = await Promise.all(locations.map((location) => readdir(join(location, '_versions'))))
-  return [
-    ...(await readdir(join(dataFolder, 'commits'))),
-    ...staged.flat().filter((name) => name.includes('.manifest-')),
-  ]
-}
-
-const entry = (id: string[], request: VersionRequest) => ({ id, ...request })
+const entry = (id: string[], request: StagedVersion) => ({ id, ...request })
 
 it('creates versions of several tables, with results in the order of the request', async () => {
   const { a, b, batchCreate, post, dataFolder } = await withTables()
@@ -58,7 +40,7 @@ it('creates versions of several tables, with results in the order of the request
   expect(json).toMatchObject({ versions: [{ version: 3, metadata: { author: 'ann' } }, {}, {}] })
   expect(await post('/v1/table/a/count_rows', {})).toEqual(responseOf(5))
   expect(await post('/v1/table/n$b/count_rows', {})).toEqual(responseOf(4))
-  expect(await leftBehind(dataFolder, a, b)).toEqual([])
+  expect(await leftBehind(dataFolder, [a, b])).toEqual([])
 })
 
 it('repeats the success of a replayed batch', async () => {

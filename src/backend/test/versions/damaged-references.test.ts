@@ -1,15 +1,14 @@
 import { symlink, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { orders, streamOf } from '../engine/sample-tables.ts'
+import { orders } from '../engine/sample-tables.ts'
 import { responseOf, type Response, runningBackend } from '../support/running-backend.ts'
 
 /** Writes files as a client with write credentials may. */
 async function withFileOf(kind: 'tags' | 'branches', write: (file: string) => Promise<void>) {
   const backend = await runningBackend()
   await backend.post('/v1/namespace/n/create', {})
-  const { json } = await backend.post('/v1/table/n$t/create', streamOf(orders(2)))
-  const { location } = json as { location: string }
+  const location = await backend.createTable('n$t', orders(2))
   await backend.post(`/v1/table/n$t/${kind}/create`, { name: 'good', tag: 'good', version: 1 })
   await write(join(location, '_refs', kind, 'x%2Fy.json'))
   return (path: string, body: object = {}) => backend.post(`/v1/${path}`, body)

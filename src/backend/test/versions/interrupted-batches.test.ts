@@ -5,9 +5,10 @@ import { pino } from 'pino'
 import { expect, onTestFinished, it } from 'vitest'
 import { eventually } from '../../../../test/support/eventually.ts'
 import { directOutbound } from '../../../outbound/outbound.ts'
-import type { CatalogContext } from '../../catalog/context.ts'
+import { tableLocation, type CatalogContext } from '../../catalog/context.ts'
 import { catalogOperations } from '../../catalog/catalog-operations.ts'
 import type { ResponseOf } from '../../schemas/operation-schemas.ts'
+import { requireTable } from '../../catalog/find-table.ts'
 import { openCatalog } from '../../catalog/open-catalog.ts'
 import { type ManifestStore, openManifestStore } from '../../engine/manifest/manifest-store.ts'
 import { createMetrics } from '../../metrics.ts'
@@ -15,7 +16,7 @@ import { operationSchemas } from '../../schemas/operation-schemas.ts'
 import { backendSettings, usesPostgres } from '../support/backend-settings.ts'
 import { orders, streamOf } from '../engine/sample-tables.ts'
 import { responseOf, runningBackend } from '../support/running-backend.ts'
-import { committer } from '../support/staged-manifests.ts'
+import { committer, leftBehind } from '../support/staged-manifests.ts'
 
 /** The storage calls of a batch, in order. */
 const steps = ['retain', 'publishRetained', 'remove'] as const
@@ -45,15 +46,9 @@ async function openOn(dataFolder: string, manifests: ManifestStore): Promise<Cat
 /** Creates two tables, one to declare, one to deregister, and a batch that changes all of them. */
 async function withBatch() {
   const backend = await runningBackend()
-  const { post, get, dataFolder } = backend
-  const create = async (id: string) => {
-    const { location } = (await post(`/v1/table/${id}/create`, streamOf(orders(3)))).json as {
-      location: string
-    }
-    await post(`/v1/table/${id}/insert`, streamOf(orders(1)))
-    return location
-  }
-  const locations = [await create('a'), await create('b')] as const
+  const { post, get, createTable, versionsOf } = backend
+  const locations = [await createTable('a'), await createTable('b')] as const
+  for (const id of ['a', 'b']) await post(`/v1/table/${id}/insert`, streamOf(orders(1)))
   await post('/v1/table/old/declare', {})
   const [one, other] = [await committer(locations[0]), await committer(locations[1])]
   const [a3, a4, b3] = [await one.stage(), await one.stage(), await other.stage()]
@@ -69,22 +64,9 @@ async function withBatch() {
   const readState = async () => ({
     tables: ((await get('/v1/table')).json as { tables: string[] }).tables,
     rows: [(await get('/v1/table/a/count_rows')).json, (await get('/v1/table/b/count_rows')).json],
-    versions: await Promise.all(
-      ['a', 'b'].map(async (id) => {
-        const { versions } = (await post(`/v1/table/${id}/version/list`)).json as {
-          versions: { version: number }[]
-        }
-        return versions.map(({ version }) => version)
-      }),
-    ),
+    versions: [await versionsOf('a'), await versionsOf('b')],
   })
-  const leftBehind = async () => [
-    ...(await readdir(join(dataFolder, 'commits'))),
-    ...(await Promise.all(locations.map((location) => readdir(join(location, '_versions')))))
-      .flat()
-      .filter((name) => name.includes('.manifest-')),
-  ]
-  return { ...backend, operations, staged: [a3, a4, b3], readState, leftBehind }
+  return { ...backend, locations, operations, staged: [a3, a4, b3], readState }
 }
 
 const before = {
@@ -104,18 +86,11 @@ const after = {
   ],
 }
 
-const moments = [
-  ...[1, 2, 3].flatMap((nth) => [
-    ['before', 'retain', nth, before] as const,
-    ['after', 'retain', nth, before] as const,
-  ]),
-  ...[1, 2, 3].flatMap((nth) => [
-    ['before', 'publishRetained', nth, after] as const,
-    ['after', 'publishRetained', nth, after] as const,
-  ]),
-  ['before', 'remove', 1, after] as const,
-  ['after', 'remove', 1, after] as const,
-]
+const moments = (['before', 'after'] as const).flatMap((when) => [
+  ...[1, 2, 3].map((nth) => [when, 'retain', nth, before] as const),
+  ...[1, 2, 3].map((nth) => [when, 'publishRetained', nth, after] as const),
+  [when, 'remove', 1, after] as const,
+])
 
 // PostgreSQL releases the locks of a process when it ends; killed-batches.test.ts kills real processes.
 const withSqlite = it.skipIf(usesPostgres())
@@ -123,7 +98,7 @@ const withSqlite = it.skipIf(usesPostgres())
 withSqlite.each(moments)(
   'keeps all or nothing of a batch that ends %s %s %i',
   async (when, step, nth, expected) => {
-    const { stop, restart, post, dataFolder, operations, staged, readState, leftBehind } = await withBatch()
+    const { stop, restart, post, dataFolder, locations, operations, staged, readState } = await withBatch()
     expect(await readState()).toEqual(before)
     await stop()
     const calls: string[] = []
@@ -151,7 +126,7 @@ withSqlite.each(moments)(
     expect(await readState()).toEqual(expected)
     await eventually(async () => expect(await readdir(join(dataFolder, 'commits'))).toEqual([]))
     if (expected === after) {
-      expect(await leftBehind()).toEqual([])
+      expect(await leftBehind(dataFolder, locations)).toEqual([])
     } else {
       // No manifest is lost: the same batch can be sent again.
       expect((await post('/v1/table/batch-commit', { operations })).status).toBe(200)
@@ -171,16 +146,7 @@ const uses: readonly [string, Use][] = [
   [
     'commits the next version',
     async (catalog) => {
-      const location = join(
-        catalog.root,
-        (
-          await catalog.database
-            .selectFrom('objects')
-            .select('location')
-            .where('name', '=', 'a')
-            .executeTakeFirstOrThrow()
-        ).location ?? '',
-      )
+      const location = tableLocation(catalog, await requireTable(catalog.database, ['a']))
       await execute(catalog, 'ListTableVersions')
       await execute(catalog, 'CreateTableVersion', await (await committer(location)).stage())
     },

@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { orders, streamOf } from '../engine/sample-tables.ts'
+import { orders } from '../engine/sample-tables.ts'
 import { runningBackend } from '../support/running-backend.ts'
 import { runningProcess } from '../support/running-process.ts'
 import { committer } from '../support/staged-manifests.ts'
@@ -19,10 +19,7 @@ it('leaves each batch complete or undone if killed', async () => {
   const folder = await temporaryFolder()
   const first = await runningBackend({}, folder)
   const locations: string[] = []
-  for (const id of ids) {
-    const { json } = await first.post(`/v1/table/${id}/create`, streamOf(orders(1)))
-    locations.push((json as { location: string }).location)
-  }
+  for (const id of ids) locations.push(await first.createTable(id, orders(1)))
   await first.stop()
 
   for (let round = 0; round < rounds; round += 1) {
@@ -45,13 +42,8 @@ it('leaves each batch complete or undone if killed', async () => {
     await kill()
     await work
 
-    const { post, get, stop } = await runningBackend({}, folder)
-    const newest = await Promise.all(
-      ids.map(async (id) => {
-        const { json } = await post(`/v1/table/${id}/version/list?descending=true&limit=1`)
-        return (json as { versions: { version: number }[] }).versions[0]?.version ?? 0
-      }),
-    )
+    const { post, get, stop, versionsOf } = await runningBackend({}, folder)
+    const newest = await Promise.all(ids.map(async (id) => (await versionsOf(id)).at(-1)))
     expect(new Set(newest).size).toBe(1)
     const done = (newest[0] ?? 0) - (batches[0]?.[0]?.version ?? 0) + 1
     expect([acknowledged, acknowledged + 1]).toContain(done)

@@ -1,11 +1,10 @@
 import { expect, it } from 'vitest'
 import { orders, streamOf } from '../engine/sample-tables.ts'
-import { responseOf, errorOf, runningBackend } from '../support/running-backend.ts'
+import { responseOf, errorOf, backendWithTable, runningBackend } from '../support/running-backend.ts'
 
 /** Creates a table with the versions 1 to 3, of 2, 3 and 4 rows. */
 async function withVersions() {
-  const backend = await runningBackend()
-  await backend.post('/v1/table/t/create', streamOf(orders(2)))
+  const backend = await backendWithTable(orders(2))
   await backend.post('/v1/table/t/insert', streamOf(orders(1, 2)))
   await backend.post('/v1/table/t/insert', streamOf(orders(1, 3)))
   const tag = (action: string, body?: unknown) => backend.post(`/v1/table/t/tags/${action}`, body)

@@ -8,7 +8,7 @@ async function withTransactions() {
   const backend = await runningBackend()
   const { post } = backend
   await post('/v1/namespace/n/create', {})
-  const { location } = (await post('/v1/table/n$t/create', streamOf(orders(3)))).json as { location: string }
+  const location = await backend.createTable('n$t')
   await post('/v1/table/n$t/insert', streamOf(orders(1)))
   const describe = (id: string, body?: object) => post(`/v1/transaction/n$t$${id}/describe`, body ?? {})
   const { properties } = (await describe('2')).json as { properties: Record<string, string> }
@@ -57,9 +57,8 @@ it('reports anything but a transaction as not found', async () => {
     expect(await describe(name), name).toEqual(errorOf('TransactionNotFound'))
   }
   for (const table of ['x', 'n$x', 'x$t', 'n$d', 'n']) {
-    expect(await post(`/v1/transaction/${table}$${uuid}/describe`, {}), table).toEqual(
-      errorOf('TransactionNotFound'),
-    )
+    const found = await post(`/v1/transaction/${table}$${uuid}/describe`, {})
+    expect(found, table).toEqual(errorOf('TransactionNotFound'))
   }
   expect(await post(`/v1/transaction/${uuid}/describe`, {})).toEqual(errorOf('InvalidInput'))
   expect(await post(`/v1/transaction/$/describe`, {})).toEqual(errorOf('InvalidInput'))
