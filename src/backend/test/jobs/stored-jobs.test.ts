@@ -2,7 +2,7 @@ import { tableFromIPC, type Utf8 } from 'apache-arrow'
 import { expect, it } from 'vitest'
 import { eventually } from '../../../../test/support/eventually.ts'
 import type { JobState } from '../../database/schema.ts'
-import { orders, streamOf } from '../engine/sample-tables.ts'
+import { orders } from '../engine/sample-tables.ts'
 import { errorOf, runningBackend } from '../support/running-backend.ts'
 import { waitForJob } from './wait-for-job.ts'
 
@@ -11,19 +11,16 @@ const day = 24 * 60 * 60 * 1000
 async function withFinishedJob() {
   const backend = await runningBackend()
   const { post } = backend
-  await post('/v1/table/t/create', streamOf(orders(2)))
+  await backend.createTable('t', orders(2))
   await post('/v1/table/t/add_columns', { new_columns: [{ name: 'double', computed: 'id * 2' }] })
   const started = await post('/v1/table/t/backfill_column', { column: 'double' })
   await waitForJob(post, started)
   const { job_id: jobId } = started.json as { job_id: string }
   /** Changes the record of the job while the catalog is stopped. */
-  const rewrite = async (values: object) => {
-    await backend.stop()
-    const { database, close } = await backend.openDatabase()
-    await database.updateTable('table_jobs').set(values).where('job_id', '=', jobId).execute()
-    await close()
-    await backend.restart()
-  }
+  const rewrite = (values: object) =>
+    backend.changeDatabase((database) =>
+      database.updateTable('table_jobs').set(values).where('job_id', '=', jobId).execute(),
+    )
   const describe = async () => (await post('/v1/jobs/describe', { job_id: jobId })).json
   return { ...backend, started, jobId, rewrite, describe }
 }
@@ -65,24 +62,20 @@ it('listings of jobs have pages', async () => {
   expect(new Set(seen).size).toBe(2)
 })
 
-for (const state of ['queued', 'running'] as const) {
-  it(`a job that a process left ${state} starts again with the next one`, async () => {
-    const { post, rewrite, started } = await withFinishedJob()
-    await rewrite(unfinished(state))
-    expect(await waitForJob(post, started)).toMatchObject({
-      job_state: 'DONE',
-      result: { source_version: 3, published_version: 4 },
-    })
-  })
-}
+const again = { job_state: 'DONE', result: { source_version: 3, published_version: 4 } }
 
-it('a job that has ended its process three times fails', async () => {
+it.each([
+  ['a process left queued starts again with the next one', unfinished('queued'), again],
+  ['a process left running starts again with the next one', unfinished('running'), again],
+  [
+    'has ended its process three times fails',
+    { ...unfinished('running'), attempts: 3 },
+    { job_state: 'FAILED', failure: { retryable: false } },
+  ],
+])('a job that %s', async (_what, record, outcome) => {
   const { post, rewrite, started } = await withFinishedJob()
-  await rewrite({ ...unfinished('running'), attempts: 3 })
-  expect(await waitForJob(post, started)).toMatchObject({
-    job_state: 'FAILED',
-    failure: { retryable: false },
-  })
+  await rewrite(record)
+  expect(await waitForJob(post, started)).toMatchObject(outcome)
 })
 
 it('a job of a dropped table fails, and its record remains', async () => {

@@ -1,16 +1,9 @@
 import { expect, it } from 'vitest'
 import type { ErrorName } from '../../../catalog-api/catalog-error.ts'
-import { orders, streamOf } from '../engine/sample-tables.ts'
-import { errorOf, runningBackend } from '../support/running-backend.ts'
-
-async function withTable() {
-  const backend = await runningBackend()
-  await backend.post('/v1/table/t/create', streamOf(orders(5)))
-  return backend
-}
+import { backendWithTable, errorOf } from '../support/running-backend.ts'
 
 it('plans are one JSON string and name no path of the machine', async () => {
-  const { post, dataFolder } = await withTable()
+  const { post, dataFolder } = await backendWithTable()
   const query = { k: 3, vector: { single_vector: [1, 1] }, filter: 'id > 1' }
   const requested: readonly [string, object][] = [
     ['explain_plan', { query }],
@@ -39,7 +32,7 @@ const accepted = [
 ] as const
 
 it('a plan has the type that its client accepts', async () => {
-  const { url } = await withTable()
+  const { url } = await backendWithTable()
   for (const [accept, type] of accepted) {
     const response = await fetch(`${url()}/v1/table/t/explain_plan`, {
       method: 'POST',
@@ -65,7 +58,7 @@ const refused: readonly [route: string, body: object, error: ErrorName][] = [
 ]
 
 it('rejects a query without a plan', async () => {
-  const { post } = await withTable()
+  const { post } = await backendWithTable()
   for (const [route, body, error] of refused) {
     expect([body, await post(`/v1/table/t/${route}`, body)]).toEqual([body, errorOf(error)])
   }

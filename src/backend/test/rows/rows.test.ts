@@ -5,13 +5,7 @@ import { expect, it, vi } from 'vitest'
 import { eventually } from '../../../../test/support/eventually.ts'
 import { isThorough } from '../../../../test/support/thorough.ts'
 import { orders, streamOf } from '../engine/sample-tables.ts'
-import { errorOf, responseOf, runningBackend } from '../support/running-backend.ts'
-
-async function withTable(settings?: object) {
-  const backend = await runningBackend(settings)
-  await backend.post('/v1/table/t/create', streamOf(orders(3)))
-  return backend
-}
+import { backendWithTable, errorOf, responseOf, runningBackend } from '../support/running-backend.ts'
 
 const missing = 'no\nthing'
 const requestsForMissingColumn: readonly (readonly [path: string, body: object])[] = [
@@ -33,7 +27,7 @@ const requestsForMissingColumn: readonly (readonly [path: string, body: object])
 ]
 
 it('names a missing column in a 400, because clients take a 404 for a missing table', async () => {
-  const { post } = await withTable()
+  const { post } = await backendWithTable()
   for (const [path, body] of requestsForMissingColumn) {
     const response = await post(`/v1/table/t/${path}`, body)
     expect([path, response]).toEqual([path, errorOf('InvalidInput', 400)])
@@ -46,7 +40,7 @@ it('names a missing column in a 400, because clients take a 404 for a missing ta
 
 it('rejects an upload above the limit with 413, announced or not', async () => {
   const stream = streamOf(orders(3))
-  const { post, url } = await withTable({ limits: { maxUploadBytes: stream.length } })
+  const { post, url } = await backendWithTable(orders(3), { limits: { maxUploadBytes: stream.length } })
   expect((await post('/v1/table/t/insert', stream)).status).toBe(200)
   const larger = streamOf(orders(30))
   expect(await post('/v1/table/t/insert', larger)).toEqual(errorOf('InvalidInput', 413))
@@ -55,14 +49,10 @@ it('rejects an upload above the limit with 413, announced or not', async () => {
     body: new Blob([larger]).stream(),
     duplex: 'half',
   })
-  expect({ status: chunked.status, body: await chunked.json() }).toMatchObject({
-    status: 413,
-    body: {
-      error: expect.stringMatching(
-        /\(limits\.maxUploadBytes of the bundled catalog, or --max-upload of dev\)$/,
-      ),
-    },
-  })
+  expect(chunked.status).toBe(413)
+  expect(await chunked.text()).toContain(
+    '(limits.maxUploadBytes of the bundled catalog, or --max-upload of dev)',
+  )
   expect(await post('/v1/table/t/count_rows', {})).toEqual(responseOf(6))
 })
 
@@ -95,7 +85,7 @@ async function heldUpload(
 it('rejects an upload beyond the memory budget with 503, and releases memory', async () => {
   const stream = streamOf(orders(3))
   const limits = { maxUploadBytes: stream.length, maxUploadMemoryBytes: stream.length }
-  const backend = await withTable({ limits })
+  const backend = await backendWithTable(orders(3), { limits })
   const { post } = backend
   for (const ending of ['whole', 'cut short']) {
     const slow = await heldUpload(backend, stream.length)
@@ -113,12 +103,6 @@ it('rejects an upload beyond the memory budget with 503, and releases memory', a
   }
 })
 
-async function withLargeTable() {
-  const backend = await runningBackend()
-  await backend.post('/v1/table/t/create', streamOf(orders(100_000)))
-  return backend
-}
-
 /** Requests all rows; returns the response unread. */
 async function openQuery(url: string): Promise<IncomingMessage> {
   const query = request(`${url}/v1/table/t/query`, { method: 'POST' })
@@ -128,7 +112,7 @@ async function openQuery(url: string): Promise<IncomingMessage> {
 }
 
 it('survives a client that disconnects during a response', async () => {
-  const { url, get } = await withLargeTable()
+  const { url, get } = await backendWithTable(orders(100_000))
   for (let round = 0; round < 10; round += 1) {
     const response = await openQuery(url())
     await once(response, 'readable')
@@ -138,7 +122,7 @@ it('survives a client that disconnects during a response', async () => {
 })
 
 it('drains active responses when closing', async () => {
-  const { url, stop } = await withLargeTable()
+  const { url, stop } = await backendWithTable(orders(100_000))
   const response = await openQuery(url())
   const stopped = stop()
   const chunks: Buffer[] = []

@@ -1,7 +1,7 @@
 import { sql, type RawBuilder } from 'kysely'
 import { expect, it } from 'vitest'
 import { orders, streamOf } from '../engine/sample-tables.ts'
-import { responseOf, runningBackend } from '../support/running-backend.ts'
+import { backendWithTable, responseOf, runningBackend } from '../support/running-backend.ts'
 
 /**
  * Restarts a catalog with a database that refuses a second row of the table with this value of the column, which makes a
@@ -11,13 +11,8 @@ async function refuseSecondValue(
   backend: Awaited<ReturnType<typeof runningBackend>>,
   [table, column, value]: readonly [table: string, column: string, value: string],
 ): Promise<() => Promise<void>> {
-  const execute = async (statement: RawBuilder<unknown>) => {
-    await backend.stop()
-    const { database, close } = await backend.openDatabase()
-    await statement.execute(database)
-    await close()
-    await backend.restart()
-  }
+  const execute = (statement: RawBuilder<unknown>) =>
+    backend.changeDatabase((database) => statement.execute(database))
   const target = sql`${sql.table(table)} (${sql.ref(column)}) where ${sql.ref(column)} = ${sql.lit(value)}`
   await execute(sql`create unique index refused on ${target}`)
   return () => execute(sql`drop index refused`)
@@ -37,9 +32,8 @@ it('rows are inserted once if the database fails after they were written', async
 })
 
 it('an update whose properties the database refuses returns the properties that the table has', async () => {
-  const backend = await runningBackend()
+  const backend = await backendWithTable()
   const { post } = backend
-  await post('/v1/table/t/create', streamOf(orders(3)))
   const properties = { owner: 'ann' }
   await post('/v1/table/other/declare', { properties })
   await refuseSecondValue(backend, ['objects', 'properties', JSON.stringify(properties)])
@@ -50,9 +44,8 @@ it('an update whose properties the database refuses returns the properties that 
 })
 
 it('rows that replace those of a table are written once if the database fails afterwards', async () => {
-  const backend = await runningBackend()
+  const backend = await backendWithTable(orders(1))
   const { post } = backend
-  await post('/v1/table/t/create', streamOf(orders(1)))
   const properties = { owner: 'ann' }
   await post('/v1/table/other/declare', { properties })
   await refuseSecondValue(backend, ['objects', 'properties', JSON.stringify(properties)])

@@ -15,9 +15,6 @@ it('a declared table has a location and no data', async () => {
     responseOf({ ...described, is_only_declared: true }),
   )
   expect(await post('/v1/table/t/version/list')).toEqual(responseOf({ versions: [] }))
-  expect(await post('/v1/table/t/version/list?descending=true&limit=1', null)).toEqual(
-    responseOf({ versions: [] }),
-  )
   expect(await post('/v1/table/t/version/describe', {})).toEqual(errorOf('TableVersionNotFound'))
   expect(await post('/v1/table/t/count_rows', {})).toEqual(errorOf('TableNotFound'))
   expect(await post('/v1/table/t/query', { k: 1 })).toEqual(errorOf('TableNotFound'))

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { orders, streamOf } from '../engine/sample-tables.ts'
-import { responseOf, runningBackend } from '../support/running-backend.ts'
+import { backendWithTable, responseOf } from '../support/running-backend.ts'
 
 interface Race {
   readonly target: string
@@ -30,8 +30,7 @@ const races: Readonly<Record<string, Race>> = {
 
 it.each(Object.entries(races))('exactly one of many concurrent %s wins', async (_kind, race) => {
   const { target, bodyOf, refusal = 409, found } = race
-  const { post, get } = await runningBackend()
-  await post('/v1/table/t/create', streamOf(orders(2)))
+  const { post, get } = await backendWithTable(orders(2))
   await post('/v1/table/t/insert', streamOf(orders(1, 2)))
   const responses = await Promise.all(
     Array.from({ length: 12 }, (_, index) => post(`/v1/${target}`, bodyOf(index))),

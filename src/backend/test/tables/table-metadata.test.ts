@@ -1,21 +1,23 @@
 import { readdir } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { connect } from '@lancedb/lancedb'
 import { expect, it } from 'vitest'
 import { orders, streamOf } from '../engine/sample-tables.ts'
-import { responseOf, errorOf, runningBackend } from '../support/running-backend.ts'
+import { responseOf, errorOf, backendWithTable } from '../support/running-backend.ts'
 
 const update = '/v1/table/t/schema_metadata/update'
 
 async function withTable() {
-  const backend = await runningBackend()
-  const { json } = await backend.post('/v1/table/t/create', streamOf(orders(3)))
-  const { location } = json as { location: string }
+  const backend = await backendWithTable()
+  const { location } = backend
+  const folder = await connect(join(location, '..'))
+  /** Opens the table as a client that writes to it directly. */
+  const open = () => folder.openTable(basename(location, '.lance'))
   const described = async () => {
     const response = await backend.post('/v1/table/t/describe?load_detailed_metadata=true', {})
     return response.json as { version: number; metadata: Record<string, string> }
   }
-  return { ...backend, location, described }
+  return { ...backend, open, described }
 }
 
 it('keeps unnamed keys, removes a null key, and creates no version without a change', async () => {
@@ -44,12 +46,11 @@ it('a branch that is missing and a table that is only declared have no metadata'
 })
 
 it('loses nothing with concurrent writers of all kinds', async () => {
-  const { post, described, location } = await withTable()
-  const folder = await connect(join(location, '..'))
-  const name = location.slice(location.lastIndexOf('/') + 1, -'.lance'.length)
+  const { post, described, location, open } = await withTable()
   const appending = Array.from({ length: 3 }, async () => {
-    const table = await folder.openTable(name)
-    for (let round = 0; round < 5; round++) await table.add(streamTable(round))
+    const table = await open()
+    for (let round = 0; round < 5; round++)
+      await table.add([{ id: 1000 + round, name: 'appended', embedding: [1, 2] }])
   })
   const keys = Array.from({ length: 8 }, (_, index) => `key ${index}`)
   const editing = keys.map((key) => post(update, { [key]: key }))
@@ -65,15 +66,9 @@ it('loses nothing with concurrent writers of all kinds', async () => {
   expect(left.filter((file) => file.includes('manifest-'))).toEqual([])
 })
 
-function streamTable(round: number) {
-  return [{ id: 1000 + round, name: 'appended', embedding: [1, 2] }]
-}
-
 it('keeps indexes, deletions and older handles working after a change', async () => {
-  const { post, location } = await withTable()
-  const folder = await connect(join(location, '..'))
-  const name = location.slice(location.lastIndexOf('/') + 1, -'.lance'.length)
-  const table = await folder.openTable(name)
+  const { post, open } = await withTable()
+  const table = await open()
   await table.createIndex('id')
   await table.delete('id = 0')
   for (const value of ['1', '2', '3'])
