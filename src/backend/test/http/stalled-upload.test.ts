@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, request } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
+import { listenLocally } from '../../../../test/support/local-server.ts'
 import { readBody } from '../../http/request-body.ts'
 
 const limit = { setting: 'maxUploadBytes', maxBytes: 100 } as const
@@ -10,14 +10,8 @@ const timeoutMs = 50
 /** Begins a request with a body of 10 bytes, sends `body`, and reads it. */
 async function upload(body: string) {
   const server = createServer()
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
+  const port = await listenLocally(server)
   const sent = request({ port, method: 'POST', headers: { 'content-length': 10 } }).on('error', () => {})
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
   sent.flushHeaders()
   sent.write(body)
   const [received] = (await once(server, 'request')) as [IncomingMessage]

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { getOperation } from '../../../catalog-api/operations.ts'
 import { sampleRequests } from '../../../../test/conformance/sample-requests.ts'
 import { orders, streamOf } from '../engine/sample-tables.ts'
-import { errorOf, runningBackend } from '../support/running-backend.ts'
+import { backendWithTable, errorOf } from '../support/running-backend.ts'
 import { unsupportedOperations } from '../../catalog/catalog-operations.ts'
 
 type SentRequest = readonly [target: string, body?: unknown]
@@ -125,8 +125,7 @@ it('the documentation lists exactly these unsupported requests', async () => {
 })
 
 it('each of them gets 406', async () => {
-  const { send, post } = await runningBackend()
-  await post('/v1/table/t/create', streamOf(orders(3)))
+  const { send, post } = await backendWithTable()
   const [target, body] = addColumns({ name: 'computed', computed: 'id' })
   expect(await post(target, body)).toMatchObject({ status: 200 })
   for (const [line, requests] of Object.entries(unsupported)) {

@@ -10,6 +10,12 @@ const uuidOf = (version: number) => `00000000-0000-4000-8000-00000000000${versio
 const field = (number: number, text: string) =>
   Buffer.concat([Buffer.of(number * 8 + 2, text.length), Buffer.from(text)])
 
+async function emptyTable(): Promise<string> {
+  const location = path.join(await temporaryFolder(), 'orders.lance')
+  await mkdir(path.join(location, '_versions'), { recursive: true })
+  return location
+}
+
 /** Encodes a manifest that, like those of older writers, only names its transaction file. */
 function manifestOf(version: number, transactionFile: string): Buffer {
   const message = Buffer.concat([Buffer.of(3 * 8, version), field(12, transactionFile)])
@@ -19,8 +25,7 @@ function manifestOf(version: number, transactionFile: string): Buffer {
 }
 
 it('a manifest that only names its transaction file has its UUID and the version read', async () => {
-  const location = path.join(await temporaryFolder(), 'orders.lance')
-  await mkdir(path.join(location, '_versions'), { recursive: true })
+  const location = await emptyTable()
   for (const version of [1, 2]) {
     const manifest = path.join(location, '_versions', formatManifestName(version, 'V2'))
     await writeFile(manifest, manifestOf(version, `${version - 1}-${uuidOf(version)}.txn`))
@@ -31,8 +36,7 @@ it('a manifest that only names its transaction file has its UUID and the version
 })
 
 it('an unknown transaction costs the same for any number of versions, and a listing opens no file', async () => {
-  const location = path.join(await temporaryFolder(), 'orders.lance')
-  await mkdir(path.join(location, '_versions'), { recursive: true })
+  const location = await emptyTable()
   for (let version = 1; version <= 1000; version += 1) {
     const manifest = path.join(location, '_versions', formatManifestName(version, 'V2'))
     await writeFile(manifest, manifestOf(1, ''))

@@ -10,6 +10,8 @@ async function tableOf(count: number) {
   return table
 }
 
+const ordered = { query: 'order', columns: ['name'] }
+
 describe('limits of a query', () => {
   it.each([
     [{}, 30],
@@ -22,52 +24,18 @@ describe('limits of a query', () => {
     [{ vector: [3, 1] }, 10],
     [{ vector: [3, 1], k: unlimited }, 30],
     [{ vector: [3, 1], k: 0 }, 0],
-    [{ vector: { single_vector: [3, 1], multi_vector: null }, k: 2 }, 2],
-    [
-      {
-        vector: [
-          [3, 1],
-          [9, 1],
-        ],
-        k: 2,
-      },
-      4,
-    ],
-    [
-      {
-        vector: {
-          multi_vector: [
-            [3, 1],
-            [9, 1],
-          ],
-        },
-        k: 2,
-      },
-      4,
-    ],
+    [{ vector: [3, 9].map((id) => [id, 1]), k: 2 }, 4],
     [{ vector: [0, 1], filter: 'id >= 20', k: 3 }, 3],
     [{ vector: [0, 1], filter: 'id >= 20', k: 3, prefilter: false }, 0],
     [{ vector: [0, 1], lower_bound: 3.5, upper_bound: 10, distance_type: 'L2' }, 2],
-    [{ full_text_query: { query: 'order', columns: ['name'] }, k: 4 }, 4],
-    [{ full_text_query: { query: 'order', columns: ['name'] }, vector: [1, 1], k: 4 }, 4],
-    [{ full_text_query: { structured_query: { query: { match: { terms: '17', column: 'name' } } } } }, 1],
+    [{ full_text_query: ordered, k: 4 }, 4],
+    [{ full_text_query: ordered, vector: [1, 1], k: 4 }, 4],
+    [{ full_text_query: { query: { match: { terms: '17', column: 'name' } } } }, 1],
     [{ full_text_query: { query: { multi_match: { query: '17', columns: ['name'], boost: [1] } } } }, 1],
     // A search by text filters before, although the request says after.
     [{ full_text_query: { query: '17', columns: ['name'] }, filter: 'id >= 20', prefilter: false }, 0],
-    [
-      { full_text_query: { query: 'order', columns: ['name'] }, filter: 'id >= 27', prefilter: false, k: 3 },
-      3,
-    ],
-    [
-      {
-        full_text_query: { query: 'order', columns: ['name'] },
-        vector: [0, 1],
-        filter: 'id >= 27',
-        prefilter: false,
-        k: 3,
-      },
-      3,
-    ],
+    [{ full_text_query: ordered, filter: 'id >= 27', prefilter: false, k: 3 }, 3],
+    [{ full_text_query: ordered, vector: [0, 1], filter: 'id >= 27', prefilter: false, k: 3 }, 3],
   ])('%j finds %i rows', async (request, rows) => {
     const { query } = await tableOf(30)
     expect((await query(request)).numRows).toBe(rows)
@@ -77,10 +45,8 @@ describe('limits of a query', () => {
 describe('selected columns', () => {
   it.each([
     [{ columns: ['id'] }, ['id']],
-    [{ columns: { column_names: ['name', 'id'] } }, ['name', 'id']],
+    [{ columns: ['name', 'id'] }, ['name', 'id']],
     [{ columns: { double: 'id * 2' } }, ['double']],
-    [{ columns: [['double', 'id * 2']] }, ['double']],
-    [{ columns: { column_aliases: { number: 'id' } } }, ['number']],
     [{ columns: ['id'], with_row_id: true }, ['id', '_rowid']],
     [{ columns: ['id'], vector: [1, 1] }, ['id', '_distance']],
     [{ columns: null, k: 0 }, ['id', 'name', 'embedding']],

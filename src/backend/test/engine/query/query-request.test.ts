@@ -16,31 +16,14 @@ describe('both forms of a query are equal', () => {
       { full_text_query: { structured_query: { query: { match } } } },
       { full_text_query: { query: { match } } },
     ],
-    [
-      { columns: { column_aliases: { a: 'b + 1', c: 'd' } } },
-      {
-        columns: [
-          ['a', 'b + 1'],
-          ['c', 'd'],
-        ],
-      },
-    ],
+    [{ columns: { column_aliases: { a: 'b + 1' } } }, { columns: [['a', 'b + 1']] }],
     ...[
       (multi_match: object) => ({ multi_match }),
       (multi_match: object) => ({ boolean: { must: [{ multi_match }] } }),
       (multi_match: object) => ({ boost: { positive: { multi_match }, negative: { match } } }),
     ].map((nest): [object, object] => [
-      {
-        full_text_query: {
-          query: nest({
-            match_queries: [
-              { terms: 'a', column: 'name', boost: 1 },
-              { terms: 'a', column: 'text', boost: 2.5 },
-            ],
-          }),
-        },
-      },
-      { full_text_query: { query: nest({ query: 'a', columns: ['name', 'text'], boost: [1, 2.5] }) } },
+      { full_text_query: { query: nest({ match_queries: [1, 2].map((boost) => ({ ...match, boost })) }) } },
+      { full_text_query: { query: nest({ query: 'a', columns: ['name', 'name'], boost: [1, 2] }) } },
     ]),
   ])('%j means %j', (ofTheInterface, ofTheRemoteClient) => {
     expect(queryTableRequestSchema.parse(ofTheInterface)).toEqual(
@@ -62,27 +45,9 @@ it.each([{ query: 'a', columns: ['name'] }, { query: 'a', columns: ['name'], boo
   },
 )
 
-it('parses queries of the remote client', () => {
-  const text =
-    '{"columns":{"x":"id+1"},"k":9223372036854775807,"ef":null,"lower_bound":null,"maximum_nprobes":20,' +
-    '"minimum_nprobes":20,"nprobes":20,"prefilter":true,"refine_factor":null,"upper_bound":null,' +
-    '"vector":[[1.0,2.0],[3.0,4.0]],"version":null,"with_row_id":true}'
-  expect(queryTableRequestSchema.parse(JSON.parse(text))).toMatchObject({
-    k: 2 ** 63,
-    vector: [
-      [1, 2],
-      [3, 4],
-    ],
-    columns: { expressions: [['x', 'id+1']] },
-  })
-})
-
 describe('invalid queries are rejected', () => {
   it.each([
-    { k: -1 },
     { k: 1.5 },
-    { k: '10' },
-    { vector: [1, 'a'] },
     { vector: [[1], 2] },
     { vector: { single_vector: [1], multi_vector: [[1]] } },
     { vector: Array.from({ length: 1001 }, () => [1]) },
@@ -92,12 +57,7 @@ describe('invalid queries are rejected', () => {
     { columns: [['a', 'b', 'c']] },
     { columns: [['a']] },
     { columns: [['', 'b']] },
-    {
-      columns: [
-        ['a', 'b'],
-        ['a', 'c'],
-      ],
-    },
+    { columns: ['b', 'c'].map((expression) => ['a', expression]) },
     ...[
       { match_queries: [match], query: 'a', columns: ['name'], slop: 1 },
       { query: 'a', columns: ['name'], match_queries: [] },
@@ -107,9 +67,7 @@ describe('invalid queries are rejected', () => {
       { query: 'a' },
     ].map((multi_match) => ({ full_text_query: { query: { multi_match } } })),
     { distance_type: 'manhattan' },
-    { version: -1 },
     { full_text_query: { query: { match, phrase: { terms: 'b' } } } },
-    { full_text_query: { query: {} } },
     { full_text_query: 'words' },
     { order_by: [{}] },
   ])('refuses %j', (request) => {

@@ -3,15 +3,16 @@ import { expect, it } from 'vitest'
 import { queryTableRequestSchema } from '../../../schemas/query.ts'
 import { freshEngine, streamOf } from '../sample-tables.ts'
 
-/** Rows with texts that are short at first and long at the end, so that windows grow and shrink. */
-function texts(count: number, first: number): Table {
+/** Rows with texts that by default are short at first and long at the end, so that windows grow and shrink. */
+function texts(
+  count: number,
+  first: number,
+  textOf = (id: number) => `${id} `.repeat(1 + Math.floor(id / 50)),
+): Table {
   const ids = Array.from({ length: count }, (_, index) => first + index)
   return new Table({
     id: vectorFromArray(ids, new Int32()),
-    text: vectorFromArray(
-      ids.map((id) => `${id} `.repeat(1 + Math.floor(id / 50))),
-      new Utf8(),
-    ),
+    text: vectorFromArray(ids.map(textOf), new Utf8()),
   })
 }
 
@@ -89,23 +90,10 @@ it('stops the query when the reader stops', async () => {
   expect(await rest.next()).toEqual({ done: true, value: undefined })
 })
 
-function paddedTexts(first: number, count: number, bytes: number): Table {
-  return new Table({
-    id: vectorFromArray(
-      Array.from({ length: count }, (_, index) => first + index),
-      new Int32(),
-    ),
-    text: vectorFromArray(
-      Array.from({ length: count }, (_, index) => String(first + index).padEnd(bytes, 'x')),
-      new Utf8(),
-    ),
-  })
-}
-
 it('returns every row of a filter once where rows become large, with offset, limit and ids', async () => {
   const { engine, location, query } = await freshEngine()
-  await engine.create(location, streamOf(paddedTexts(0, 1000, 4)), 'create')
-  await engine.insert(location, streamOf(paddedTexts(1000, 400, 40_000)), 'append')
+  await engine.create(location, streamOf(texts(1000, 0, String)), 'create')
+  await engine.insert(location, streamOf(texts(400, 1000, (id) => String(id).padEnd(40_000, 'x'))), 'append')
   await engine.rows.delete({ location }, 'id % 7 = 3')
   const all = idsOf(await query({ columns: ['id'] }))
   for (const [offset, k] of [
