@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { pino } from 'pino'
 import { expect, inject, onTestFinished, it } from 'vitest'
+import { createDeferred } from '../../../../test/gateway/support/waiting.ts'
 import { openPostgres } from '../../database/postgres.ts'
 import { eventually } from '../../../../test/support/eventually.ts'
 import { endConnections } from './end-connections.ts'
@@ -39,14 +40,6 @@ async function openReplicas(count: number) {
   }
 }
 
-function gate() {
-  let resolve: (() => void) | undefined
-  const opened = new Promise<void>((opens) => {
-    resolve = opens
-  })
-  return { open: () => resolve?.(), opened }
-}
-
 it('migrates the store once when replicas start concurrently', async () => {
   const { replicas } = await openReplicas(4)
   for (const { database } of replicas) {
@@ -79,22 +72,21 @@ it('grants a lock to one replica at a time, to all of its work', async () => {
 it('grants a lock to a replica that waits before others, and before its holder once more', async () => {
   const { replicas, countExclusiveLocks } = await openReplicas(3)
   const [first, second, third] = replicas
-  const { open, opened } = gate()
+  const [started, opened] = [createDeferred(), createDeferred()]
   const events: string[] = []
-  const started = gate()
   const holding = first?.locks.run('k', async () => {
-    started.open()
-    await opened
+    started.resolve(undefined)
+    await opened.promise
     events.push('first')
   })
-  await started.opened
+  await started.promise
   const waiting = second?.locks.run('k', async () => events.push('second'))
   // The lock itself, and that of the gate, which later requests must not pass.
   await eventually(async () => expect(await countExclusiveLocks()).toBe(2))
   const later = [first, third].map((replica) => replica?.locks.run('k', async () => events.push('later')))
   // A replica makes its requests one after the other: that for the lock has been refused before this one.
   for (const replica of [first, third]) await replica?.locks.run('another', async () => undefined)
-  open()
+  opened.resolve(undefined)
   await Promise.all([holding, waiting, ...later])
   expect(events).toEqual(['first', 'second', 'later', 'later'])
 })

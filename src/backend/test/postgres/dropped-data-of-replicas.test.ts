@@ -9,7 +9,6 @@ import { createDeferred } from '../../../../test/gateway/support/waiting.ts'
 import { eventually } from '../../../../test/support/eventually.ts'
 import { openLock } from '../../catalog/locks.ts'
 import { findObject } from '../../database/objects.ts'
-import { orders, streamOf } from '../engine/sample-tables.ts'
 import { errorOf, responseOf, runningBackend } from '../support/running-backend.ts'
 
 /** Starts a catalog, and returns a function that holds the data lock of a table until its result is called. */
@@ -33,17 +32,14 @@ async function withLocks() {
   }
   const isGone = (id: Identifier) =>
     eventually(async () => expect(await findObject(database, id)).toBeUndefined())
-  const locate = async (table: string) =>
-    ((await backend.post(`/v1/table/${table}/describe`, {})).json as { location: string }).location
-  return { ...backend, database, hold, isGone, locate }
+  return { ...backend, database, hold, isGone }
 }
 
 it('a replica keeps data that was registered again after another one had deleted it', async () => {
-  const { post, dataFolder, hold, isGone, locate } = await withLocks()
+  const { post, dataFolder, hold, isGone, createTable } = await withLocks()
   await post('/v1/namespace/n/create', {})
   await post('/v1/table/n$busy/declare', {})
-  await post('/v1/table/n$orders/create', streamOf(orders(3)))
-  const location = await locate('n$orders')
+  const location = await createTable('n$orders')
   const copy = join(dataFolder, 'copy')
   await cp(location, copy, { recursive: true })
 
@@ -65,9 +61,9 @@ it('a replica keeps data that was registered again after another one had deleted
 })
 
 it('a table is not replaced by a dataset that is dropped while it is registered', async () => {
-  const { post, dataFolder, database, hold, isGone, locate } = await withLocks()
-  for (const name of ['r', 't']) await post(`/v1/table/${name}/create`, streamOf(orders(3)))
-  const location = await locate('t')
+  const { post, dataFolder, database, hold, isGone, createTable } = await withLocks()
+  await createTable('r')
+  const location = await createTable('t')
   const ownLocks = sql`select from pg_locks where locktype = 'advisory' and pid in (
     select pid from pg_stat_activity where application_name = current_setting('application_name'))`
   const countLocks = async () => (await ownLocks.execute(database)).rows.length

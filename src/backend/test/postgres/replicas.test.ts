@@ -1,16 +1,12 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import pg from 'pg'
-import { expect, inject, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { isThorough } from '../../../../test/support/thorough.ts'
-import { backendSettings } from '../support/backend-settings.ts'
 import { orders, streamOf } from '../engine/sample-tables.ts'
 import { runningProcess } from '../support/running-process.ts'
 import { committer } from '../support/staged-manifests.ts'
-import { eventually } from '../../../../test/support/eventually.ts'
 import { temporaryFolder } from '../../../../test/support/temporary-folder.ts'
-import { endConnections } from './end-connections.ts'
 
 interface Responded {
   readonly status: number
@@ -192,45 +188,6 @@ it.runIf(isThorough)(
     const locations = described.map(({ json }) => (json as { location: string }).location)
     const folders = (await readdir(join(folder, 'tables'))).filter((name) => name.endsWith('.lance'))
     expect(folders.map((name) => join(folder, 'tables', name)).toSorted()).toEqual(locations.toSorted())
-  },
-)
-
-it.runIf(isThorough)(
-  'replicas go on after the server has ended all their connections',
-  { timeout: 300_000 },
-  async () => {
-    const { folder, replicas, one } = await twoReplicas()
-    // One for each replica: writes that lose their turn with the connection may starve while the other one writes.
-    for (const index of replicas.keys()) await one.post(`table/t${index}/create`, streamOf(orders(0)))
-    const server = new pg.Client(inject('postgresUrl'))
-    await server.connect()
-    const { schema } = backendSettings(folder).store.postgres ?? {}
-    const acknowledgedBy = replicas.map(() => 0)
-    const over = new AbortController()
-    const work = Array.from({ length: 4 }, async (_, client) => {
-      const index = client % 2
-      while (!over.signal.aborted) {
-        const response = await replicas[index]?.post(`table/t${index}/insert`, streamOf(orders(1)))
-        if (response?.status === 200) acknowledgedBy[index] = (acknowledgedBy[index] ?? 0) + 1
-        else expect(response?.status).toBe(503)
-      }
-    })
-    for (let round = 0; round < 5; round += 1) {
-      await setTimeout(100)
-      await endConnections(server, 'application_name', `catalog-gateway ${schema}`)
-    }
-    const before = [...acknowledgedBy]
-    await eventually(() => acknowledgedBy.every((count, index) => count > (before[index] ?? 0)))
-    over.abort()
-    await Promise.all(work)
-    await server.end()
-    for (const [index, acknowledged] of acknowledgedBy.entries()) {
-      for (const { post } of replicas) {
-        const { status, json } = await post(`table/t${index}/count_rows`)
-        expect(status).toBe(200)
-        expect(json).toBeGreaterThanOrEqual(acknowledged)
-      }
-    }
   },
 )
 
