@@ -13,10 +13,8 @@ export const batchCases = cases({
         ...(await stageVersions(fixture, one, 2)).map((version) => ({ id: one, ...version })),
       ]
       const { versions } = await fixture.ok('BatchCreateTableVersions', [], { body: { entries } })
-      deepEqual(
-        (versions as { version: number }[]).map(({ version }) => version),
-        [2, 2, 3],
-      )
+      const numbers = (versions as { version: number }[]).map(({ version }) => version)
+      deepEqual(numbers, [2, 2, 3])
       equal((await fixture.call('CountTableRows', one, { body: {} })).json, 5)
       equal((await fixture.call('CountTableRows', other, { body: {} })).json, 4)
     },
@@ -26,13 +24,11 @@ export const batchCases = cases({
       const [late] = await stageVersions(fixture, other)
       const [early] = await stageVersions(fixture, other)
       await fixture.ok('CreateTableVersion', other, { body: early })
-      const body = {
-        entries: [
-          { id: one, ...good },
-          { id: other, ...late },
-        ],
-      }
-      await fixture.rejects('BatchCreateTableVersions', [], body, 'ConcurrentModification')
+      const entries = [
+        { id: one, ...good },
+        { id: other, ...late },
+      ]
+      await fixture.rejects('BatchCreateTableVersions', [], { entries }, 'ConcurrentModification')
       equal((await fixture.call('CountTableRows', one, { body: {} })).json, 3)
     },
     'rejects missing and unnamed tables': async ({ rejects, runNamespace }) => {
@@ -52,10 +48,8 @@ export const batchCases = cases({
         { deregister_table: { id: old } },
       ]
       const { results } = await fixture.ok('BatchCommitTables', [], { body: { operations } })
-      deepEqual(
-        (results as object[]).map((result) => Object.keys(result)),
-        [['declare_table'], ['create_table_version'], ['deregister_table']],
-      )
+      const kinds = (results as object[]).flatMap((result) => Object.keys(result))
+      deepEqual(kinds, ['declare_table', 'create_table_version', 'deregister_table'])
       await fixture.ok('TableExists', unusedId)
       await fixture.expectError('TableExists', old, {}, 'TableNotFound')
     },

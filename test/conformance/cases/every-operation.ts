@@ -90,23 +90,12 @@ function identifierChecks(operation: BuiltInOperation): Record<string, Check> {
     'rejects an id with empty parts, and an empty or repeated delimiter': async (fixture) => {
       const sample = sampleRequests[name] ?? {}
       const [runNamespace = ''] = fixture.runNamespace
-      for (const rawId of [
-        `${runNamespace}$$x`,
-        `${runNamespace}$`,
-        `$${runNamespace}`,
-        '$$',
-        '%ff',
-        `${runNamespace}%00`,
-      ]) {
+      const empty = [`${runNamespace}$$x`, `${runNamespace}$`, `$${runNamespace}`, '$$']
+      for (const rawId of [...empty, '%ff', `${runNamespace}%00`])
         await fixture.expectError(name, [], { ...sample, rawId }, 'InvalidInput')
-      }
       for (const delimiter of [[''], ['$', '$'], ['$', '.']]) {
-        await fixture.expectError(
-          name,
-          fixture.runNamespace,
-          { ...sample, query: { ...sample.query, delimiter } },
-          'InvalidInput',
-        )
+        const parts = { ...sample, query: { ...sample.query, delimiter } }
+        await fixture.expectError(name, fixture.runNamespace, parts, 'InvalidInput')
       }
     },
     ...(object !== 'namespace' && {

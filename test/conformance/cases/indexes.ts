@@ -41,13 +41,8 @@ export const indexCases = cases({
     },
     'rejects unknown types and columns': async ({ expectError, sampleTable }) => {
       await expectError('CreateTableIndex', sampleTable, index('id', 'MAGIC'), 'InvalidInput')
-      await expectError(
-        'CreateTableIndex',
-        sampleTable,
-        index('nothing', 'BTREE'),
-        'TableColumnNotFound',
-        'InvalidInput',
-      )
+      const absent = index('nothing', 'BTREE')
+      await expectError('CreateTableIndex', sampleTable, absent, 'TableColumnNotFound', 'InvalidInput')
     },
   },
   CreateTableScalarIndex: {

@@ -1,8 +1,23 @@
+import { setTimeout } from 'node:timers/promises'
 import { deepEqual, equal, ok as assert } from 'node:assert/strict'
 import { tableFromIPC } from 'apache-arrow'
 import type { Identifier } from '../../../src/catalog-api/identifiers.ts'
-import { cases, type Fixture } from '../fixture.ts'
-import { waitForJob } from '../jobs.ts'
+import type { OperationName } from '../../../src/catalog-api/operations.ts'
+import { cases, type Check, type Fixture } from '../fixture.ts'
+
+const timeoutMs = 60_000
+const pollMs = 100
+
+/** Waits until a job has ended. Returns its state. */
+async function waitForJob({ ok }: Fixture, jobId: unknown): Promise<unknown> {
+  const deadline = Date.now() + timeoutMs
+  for (;;) {
+    const { job_state: state } = await ok('DescribeJob', [], { body: { job_id: jobId } })
+    if (state !== 'IN_PROGRESS') return state
+    assert(Date.now() < deadline, `the job has not ended within ${timeoutMs} ms`)
+    await setTimeout(pollMs)
+  }
+}
 
 async function addComputedColumn(fixture: Fixture): Promise<Identifier> {
   const id = await fixture.table(3)
@@ -19,22 +34,24 @@ async function count({ call }: Fixture, id: Identifier, predicate: string): Prom
   return (await call('CountTableRows', id, { body: { predicate } })).json
 }
 
+const rejectsUnknownJob =
+  (name: OperationName): Check =>
+  ({ rejects }) =>
+    rejects(name, [], { job_id: 'absent' }, 'TransactionNotFound')
+
 export const jobCases = cases({
   AlterTableBackfillColumns: {
     'computes a column in every row': async (fixture) => {
       const id = await addComputedColumn(fixture)
       equal(await count(fixture, id, 'double IS NULL'), 3)
-      const { job_id } = await fixture.ok('AlterTableBackfillColumns', id, { body: { column: 'double' } })
-      equal(await waitForJob(fixture, job_id), 'DONE')
+      equal(await waitForJob(fixture, await startJob(fixture, id)), 'DONE')
       equal(await count(fixture, id, 'double = id * 2'), 3)
     },
     'computes a column in the rows that a condition selects': async (fixture) => {
       const id = await addComputedColumn(fixture)
       const body = { column: 'double', where: 'id = 1' }
-      equal(
-        await waitForJob(fixture, (await fixture.ok('AlterTableBackfillColumns', id, { body }))['job_id']),
-        'DONE',
-      )
+      const { job_id } = await fixture.ok('AlterTableBackfillColumns', id, { body })
+      equal(await waitForJob(fixture, job_id), 'DONE')
       equal(await count(fixture, id, 'double IS NULL'), 2)
     },
     'rejects a column that is missing or not computed, and an invalid condition': async (fixture) => {
@@ -65,8 +82,7 @@ export const jobCases = cases({
       const { job_id, job_state } = await fixture.ok('DescribeJob', [], { body: { job_id: started } })
       deepEqual([job_id, job_state], [started, 'DONE'])
     },
-    'rejects an unknown job': ({ rejects }) =>
-      rejects('DescribeJob', [], { job_id: 'absent' }, 'TransactionNotFound'),
+    'rejects an unknown job': rejectsUnknownJob('DescribeJob'),
   },
   CancelJob: {
     'accepts a job that has ended, and does not change it': async (fixture) => {
@@ -75,8 +91,7 @@ export const jobCases = cases({
       await fixture.ok('CancelJob', [], { body: { job_id } })
       equal(await waitForJob(fixture, job_id), 'DONE')
     },
-    'rejects an unknown job': ({ rejects }) =>
-      rejects('CancelJob', [], { job_id: 'absent' }, 'TransactionNotFound'),
+    'rejects an unknown job': rejectsUnknownJob('CancelJob'),
   },
   QueryJobEvents: {
     'returns the events of a job as an Arrow stream': async (fixture) => {
@@ -86,7 +101,6 @@ export const jobCases = cases({
       equal(status, 200)
       assert(tableFromIPC(bytes).numRows > 0, 'a job that has ended has events')
     },
-    'rejects an unknown job': ({ rejects }) =>
-      rejects('QueryJobEvents', [], { job_id: 'absent' }, 'TransactionNotFound'),
+    'rejects an unknown job': rejectsUnknownJob('QueryJobEvents'),
   },
 })

@@ -1,6 +1,7 @@
 import { deepEqual, equal, match, ok as assert } from 'node:assert/strict'
+import type { OperationName } from '../../../src/catalog-api/operations.ts'
 import { columnsOf, idsOf, otherRows, rows } from '../sample-rows.ts'
-import { cases, type Fixture } from '../fixture.ts'
+import { cases, type Check, type Fixture } from '../fixture.ts'
 
 async function idsIn(fixture: Fixture, id: readonly string[], query: object = {}): Promise<number[]> {
   const { status, json, bytes } = await fixture.call('QueryTable', id, {
@@ -10,6 +11,10 @@ async function idsIn(fixture: Fixture, id: readonly string[], query: object = {}
   return idsOf(bytes)
 }
 
+async function sortedIdsIn(fixture: Fixture, id: readonly string[]): Promise<number[]> {
+  return (await idsIn(fixture, id)).toSorted((one, other) => one - other)
+}
+
 /** A scan and a search, as clients of the interface and as LanceDB's remote client send them. */
 const queryForms = [
   { k: 5, vector: { single_vector: [] }, columns: { column_names: ['id'] } },
@@ -17,6 +22,15 @@ const queryForms = [
   { k: 5, vector: { single_vector: [2, 1] }, vector_column: 'embedding' },
   { k: 5, vector: [2, 1], vector_column: 'embedding', columns: { renamed: 'id' } },
 ]
+const acceptsEveryForm =
+  (name: OperationName): Check =>
+  async ({ call, sampleTable }) => {
+    for (const body of queryForms.flatMap((query) => [{ query }, query])) {
+      const { status, json } = await call(name, sampleTable, { body })
+      deepEqual([status, typeof json], [200, 'string'])
+    }
+  }
+
 const ask = (query: object) => ({ body: { k: 1, vector: null, ...query } })
 const everyRow = [0, 1, 2]
 
@@ -30,12 +44,8 @@ export const rowCases = cases({
         equal(response['num_inserted_rows'], 1)
         equal((await idsIn(fixture, id)).length, expected)
       }
-      await fixture.expectError(
-        'InsertIntoTable',
-        id,
-        { body: rows(1), query: { mode: 'upsert' } },
-        'InvalidInput',
-      )
+      const unknown = { body: rows(1), query: { mode: 'upsert' } }
+      await fixture.expectError('InsertIntoTable', id, unknown, 'InvalidInput')
     },
     'rejects rows of another schema, and a body that is not an Arrow stream': async ({
       rejects,
@@ -46,13 +56,10 @@ export const rowCases = cases({
         await rejects('InsertIntoTable', sampleTable, body, 'InvalidInput')
       }
     },
-    'rejects a missing branch': ({ expectError, sampleTable }) =>
-      expectError(
-        'InsertIntoTable',
-        sampleTable,
-        { body: rows(1), query: { branch: 'absent' } },
-        'TableBranchNotFound',
-      ),
+    'rejects a missing branch': ({ expectError, sampleTable }) => {
+      const parts = { body: rows(1), query: { branch: 'absent' } }
+      return expectError('InsertIntoTable', sampleTable, parts, 'TableBranchNotFound')
+    },
   },
   MergeInsertIntoTable: {
     'updates matching rows and inserts the others': async (fixture) => {
@@ -65,10 +72,7 @@ export const rowCases = cases({
         [response['num_updated_rows'], response['num_inserted_rows'], response['num_deleted_rows']],
         [1, 2, 0],
       )
-      deepEqual(
-        (await idsIn(fixture, id)).toSorted((one, other) => one - other),
-        [0, 1, 2, 3, 4],
-      )
+      deepEqual(await sortedIdsIn(fixture, id), [0, 1, 2, 3, 4])
     },
     'deletes rows without a match in the source if requested': async (fixture) => {
       const id = await fixture.table(3)
@@ -81,33 +85,23 @@ export const rowCases = cases({
           when_not_matched_by_source_delete_filt: 'id = 0',
         },
       })
-      deepEqual(
-        (await idsIn(fixture, id)).toSorted((one, other) => one - other),
-        [1, 2],
-      )
+      deepEqual(await sortedIdsIn(fixture, id), [1, 2])
     },
     'matches by several columns': async (fixture) => {
       const id = await fixture.table(3)
       const query = { on: ['id', 'name'], when_not_matched_insert_all: 'true', timeout: '30s' }
       await fixture.ok('MergeInsertIntoTable', id, { body: rows(4), query })
-      deepEqual(
-        (await idsIn(fixture, id)).toSorted((one, other) => one - other),
-        [0, 1, 2, 3],
-      )
+      deepEqual(await sortedIdsIn(fixture, id), [0, 1, 2, 3])
     },
     'rejects a request without required parameters': async ({ expectError, rejects, sampleTable }) => {
       await rejects('MergeInsertIntoTable', sampleTable, rows(1), 'InvalidInput')
       const query = { on: 'id', when_matched_update_all: 'perhaps' }
       await expectError('MergeInsertIntoTable', sampleTable, { body: rows(1), query }, 'InvalidInput')
     },
-    'rejects an unknown column': ({ expectError, sampleTable }) =>
-      expectError(
-        'MergeInsertIntoTable',
-        sampleTable,
-        { body: rows(1), query: { on: 'nothing', when_not_matched_insert_all: 'true' } },
-        'TableColumnNotFound',
-        'InvalidInput',
-      ),
+    'rejects an unknown column': ({ expectError, sampleTable }) => {
+      const parts = { body: rows(1), query: { on: 'nothing', when_not_matched_insert_all: 'true' } }
+      return expectError('MergeInsertIntoTable', sampleTable, parts, 'TableColumnNotFound', 'InvalidInput')
+    },
   },
   UpdateTable: {
     'updates matching rows, and all rows without a predicate': async (fixture) => {
@@ -118,17 +112,11 @@ export const rowCases = cases({
       for (const predicate of [undefined, null]) {
         equal((await fixture.ok('UpdateTable', id, { body: { predicate, updates } }))['updated_rows'], 3)
       }
-      deepEqual(
-        (await idsIn(fixture, id)).toSorted((one, other) => one - other),
-        [20, 31, 32],
-      )
+      deepEqual(await sortedIdsIn(fixture, id), [20, 31, 32])
     },
     'rejects invalid updates': async ({ rejects, sampleTable }) => {
       const wrong = [
-        [
-          ['id', '1'],
-          ['id', '2'],
-        ],
+        ['1', '2'].map((value) => ['id', value]),
         [['id']],
         [['id', '1', '2']],
         [],
@@ -172,25 +160,21 @@ export const rowCases = cases({
       deepEqual(idsOf(bytes), everyRow)
     },
     'selects columns by name or alias, in every form': async ({ call, sampleTable }) => {
-      const forms: [unknown, string[]][] = [
-        [{ column_names: ['name'] }, ['name']],
-        [{ column_aliases: { renamed: 'name' } }, ['renamed']],
-        [
-          ['name', 'id'],
-          ['name', 'id'],
-        ],
-        [null, ['id', 'name', 'embedding']],
+      const forms: [unknown, string][] = [
+        [{ column_names: ['name'] }, 'name'],
+        [{ column_aliases: { renamed: 'name' } }, 'renamed'],
+        [['name', 'id'], 'name,id'],
+        [null, 'id,name,embedding'],
       ]
       for (const [columns, expected] of forms) {
-        const { bytes } = await call('QueryTable', sampleTable, { body: { k: 1, vector: null, columns } })
-        deepEqual(columnsOf(bytes), expected)
+        const { bytes } = await call('QueryTable', sampleTable, ask({ columns }))
+        equal(columnsOf(bytes).join(), expected)
       }
     },
     'returns the nearest vectors first, for every form of the vector': async ({ call, sampleTable }) => {
       for (const vector of [{ single_vector: [2, 1] }, [2, 1], { multi_vector: [[2, 1]] }, [[2, 1]]]) {
-        const { bytes } = await call('QueryTable', sampleTable, {
-          body: { k: 2, vector, vector_column: 'embedding' },
-        })
+        const query = ask({ k: 2, vector, vector_column: 'embedding' })
+        const { bytes } = await call('QueryTable', sampleTable, query)
         deepEqual(idsOf(bytes), [2, 1])
         assert(columnsOf(bytes).includes('_distance'))
       }
@@ -204,36 +188,25 @@ export const rowCases = cases({
       }
     },
     'returns row ids if requested': async ({ call, sampleTable }) => {
-      const { bytes } = await call('QueryTable', sampleTable, {
-        body: { k: 1, vector: null, with_row_id: true },
-      })
+      const { bytes } = await call('QueryTable', sampleTable, ask({ with_row_id: true }))
       assert(columnsOf(bytes).includes('_rowid'))
     },
     'rejects an invalid query': async ({ expectError, sampleTable }) => {
       for (const query of [{ filter: 'id >> >' }, { k: -1 }, { k: 'many' }, { vector: 'near' }]) {
         await expectError('QueryTable', sampleTable, ask(query), 'InvalidInput')
       }
-      await expectError(
-        'QueryTable',
-        sampleTable,
-        ask({ filter: 'nothing > 1' }),
-        'TableColumnNotFound',
-        'InvalidInput',
-      )
+      const absent = ask({ filter: 'nothing > 1' })
+      await expectError('QueryTable', sampleTable, absent, 'TableColumnNotFound', 'InvalidInput')
       await expectError('QueryTable', sampleTable, ask({ version: 99 }), 'TableVersionNotFound')
       await expectError('QueryTable', sampleTable, ask({ branch: 'absent' }), 'TableBranchNotFound')
     },
   },
   CountTableRows: {
     'returns only the number': async ({ call, sampleTable }) => {
-      for (const [predicate, expected] of [
-        [undefined, 3],
-        [null, 3],
-        ['id > 0', 2],
-      ]) {
-        const { json, bytes } = await call('CountTableRows', sampleTable, {
-          body: { predicate, version: null },
-        })
+      for (const predicate of [undefined, null, 'id > 0']) {
+        const expected = predicate ? 2 : 3
+        const body = { predicate, version: null }
+        const { json, bytes } = await call('CountTableRows', sampleTable, { body })
         deepEqual([json, Buffer.from(bytes).toString()], [expected, String(expected)])
       }
       equal((await call('CountTableRows', sampleTable, { method: 'GET' })).json, 3)
@@ -253,12 +226,7 @@ export const rowCases = cases({
       equal(typeof json, 'string')
       equal(String(json).includes(String(location).replace(/^file:\/+/, '')), false)
     },
-    'plans a query in every form': async ({ call, sampleTable }) => {
-      for (const body of queryForms.flatMap((query) => [{ query }, query])) {
-        const { status, json } = await call('ExplainTableQueryPlan', sampleTable, { body })
-        deepEqual([status, typeof json], [200, 'string'])
-      }
-    },
+    'plans a query in every form': acceptsEveryForm('ExplainTableQueryPlan'),
     'rejects an invalid query': async ({ rejects, sampleTable }) => {
       const query = { k: 1, vector: null, filter: 'id >> >' }
       await rejects('ExplainTableQueryPlan', sampleTable, { query }, 'InvalidInput')
@@ -268,23 +236,11 @@ export const rowCases = cases({
   },
   AnalyzeTableQueryPlan: {
     'returns a JSON string with measurements': async ({ call, sampleTable }) => {
-      const { json } = await call('AnalyzeTableQueryPlan', sampleTable, {
-        body: { k: 5, vector: null, filter: 'id > 0' },
-      })
+      const { json } = await call('AnalyzeTableQueryPlan', sampleTable, ask({ filter: 'id > 0' }))
       match(String(json), /output_rows|metrics/)
     },
-    'measures a query in every form': async ({ call, sampleTable }) => {
-      for (const body of queryForms.flatMap((query) => [{ query }, query])) {
-        const { status, json } = await call('AnalyzeTableQueryPlan', sampleTable, { body })
-        deepEqual([status, typeof json], [200, 'string'])
-      }
-    },
-    'rejects an invalid query': ({ rejects, sampleTable }) =>
-      rejects(
-        'AnalyzeTableQueryPlan',
-        sampleTable,
-        { k: 1, vector: null, filter: 'id >> >' },
-        'InvalidInput',
-      ),
+    'measures a query in every form': acceptsEveryForm('AnalyzeTableQueryPlan'),
+    'rejects an invalid query': ({ expectError, sampleTable }) =>
+      expectError('AnalyzeTableQueryPlan', sampleTable, ask({ filter: 'id >> >' }), 'InvalidInput'),
   },
 })

@@ -40,12 +40,8 @@ export const tableCases = cases({
     },
     'rejects an existing name': async ({ expectError, rejects, sampleTable, runNamespace, namespace }) => {
       for (const mode of ['create', 'Create', 'CREATE', '"Create"']) {
-        await expectError(
-          'CreateTable',
-          sampleTable,
-          { body: rows(1), query: { mode } },
-          'TableAlreadyExists',
-        )
+        const parts = { body: rows(1), query: { mode } }
+        await expectError('CreateTable', sampleTable, parts, 'TableAlreadyExists')
       }
       await rejects('CreateTable', await namespace(), rows(1), 'TableAlreadyExists')
       await rejects('CreateTable', runNamespace, rows(1), 'TableAlreadyExists')

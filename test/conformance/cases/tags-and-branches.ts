@@ -91,13 +91,9 @@ export const tagAndBranchCases = cases({
       }
     },
     'rejects a missing source branch and a missing version': async ({ expectError, sampleTable }) => {
-      await expectError(
-        'CreateTableBranch',
-        sampleTable,
-        from({ from_branch: 'absent' }),
-        'TableBranchNotFound',
-      )
-      await expectError('CreateTableBranch', sampleTable, from({ from_version: 99 }), 'TableVersionNotFound')
+      const [branch, version] = [from({ from_branch: 'absent' }), from({ from_version: 99 })]
+      await expectError('CreateTableBranch', sampleTable, branch, 'TableBranchNotFound')
+      await expectError('CreateTableBranch', sampleTable, version, 'TableVersionNotFound')
     },
   },
   ListTableBranches: {

@@ -45,10 +45,8 @@ export const versionCases = cases({
       for (const descending of ['true', 'false']) {
         const parts = { id, query: { limit: '3', descending } }
         const pages = await readPages<Version>(fixture, 'ListTableVersions', 'versions', parts)
-        deepEqual(
-          numbersIn(pages.flat()).toSorted((one, other) => one - other),
-          [1, 2, 3, 4],
-        )
+        const numbers = numbersIn(pages.flat())
+        deepEqual(descending === 'true' ? numbers.toReversed() : numbers, [1, 2, 3, 4])
       }
     },
     'rejects a missing branch': ({ expectError, sampleTable }) =>
@@ -58,14 +56,9 @@ export const versionCases = cases({
     'describes a version by number, and the newest': async ({ ok, table }) => {
       const id = await table()
       await ok('InsertIntoTable', id, { body: rows(1) })
-      for (const [version, expected] of [
-        [undefined, 2],
-        [null, 2],
-        [1, 1],
-        [2, 2],
-      ]) {
+      for (const version of [undefined, null, 1, 2]) {
         const response = await ok('DescribeTableVersion', id, { body: { version } })
-        equal((response['version'] as Version).version, expected)
+        equal((response['version'] as Version).version, version ?? 2)
       }
     },
     'rejects a missing version': async ({ rejects, sampleTable }) => {
