@@ -37,7 +37,7 @@ export {
 } from './records/audit-record.ts'
 export { factsFormat, formatFactDetails, listKeys, truncateDetail } from './records/fact-details.ts'
 export { getIntentKey, getRecordKey } from './records/hash-chain.ts'
-export { idToJson, memberToJson, memoizeByObject } from './records/json-text.ts'
+export { idToJson, memberToJson } from './records/json-text.ts'
 export { readRecordedCall } from './records/recorded-call.ts'
 export { filterMembers, readRedactionKey } from './records/redaction.ts'
 export { readSealKey, readSealVerifier } from './records/seal-key.ts'

@@ -57,3 +57,15 @@ function getOrCreateNext<Found>({ next }: MemoNode<Found>, label: string): MemoN
   if (child === undefined) next.set(label, (child = { value: undefined, next: new Map() }))
   return child
 }
+
+/** Caches what is made of an object in a weak map. The object must not change. */
+export function memoizeByObject<Value extends object, Made extends string | object>(
+  make: (value: Value) => Made,
+): (value: Value) => Made {
+  const cache = new WeakMap<Value, Made>()
+  return (value) => {
+    let made = cache.get(value)
+    if (made === undefined) cache.set(value, (made = make(value)))
+    return made
+  }
+}

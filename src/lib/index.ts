@@ -4,7 +4,7 @@
 export { CallbackList, ownedBy, scheduleAtTickEnd, type TaskOwner } from './async/owned-tasks.ts'
 export { mapInSlices, runAtOnce, type RunInSlices, runInSlices, type Steps } from './async/run-in-slices.ts'
 export { Backoff, ClosingStack, TimeoutExceeded, withTimeout } from './async/waiting.ts'
-export { getKeys, groupBy, memoize, withoutReserve } from './collections.ts'
+export { getKeys, groupBy, memoize, memoizeByObject, withoutReserve } from './collections.ts'
 export { hasErrorCode, ignoreMissing, toError } from './errors.ts'
 export { alignColumns, formatBytes, formatCount, quoteForShell } from './format.ts'
 export { type FileLock, lockFile, withFileLock } from './fs/file-lock.ts'

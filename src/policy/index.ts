@@ -100,8 +100,7 @@ export {
   watchFolders,
 } from './source/policy-source.ts'
 export { listTags } from './tags/object-tags.ts'
-export { formatDisagreements } from './testing/format-disagreements.ts'
-export { runTests, type TestResult } from './testing/decision-test.ts'
+export { formatDisagreements, runTests, type TestResult } from './testing/decision-test.ts'
 export {
   canDescribe,
   canListReferences,

@@ -20,15 +20,3 @@ export function memberToJson(name: string, value: unknown): string {
   if (value === undefined) return ''
   return `,"${name}":${typeof value === 'string' ? stringToJson(value) : JSON.stringify(value)}`
 }
-
-/** Caches what is made of an object in a weak map. The object must not change. */
-export function memoizeByObject<Value extends object, Made extends string | object>(
-  make: (value: Value) => Made,
-): (value: Value) => Made {
-  const cache = new WeakMap<Value, Made>()
-  return (value) => {
-    let made = cache.get(value)
-    if (made === undefined) cache.set(value, (made = make(value)))
-    return made
-  }
-}

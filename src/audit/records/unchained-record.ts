@@ -1,5 +1,5 @@
 import { operationNames, operations, type Permission } from '../../catalog-api/index.ts'
-import { currentTimestamp } from '../../lib/index.ts'
+import { currentTimestamp, memoizeByObject } from '../../lib/index.ts'
 import type {
   AuditedPrincipal,
   IntentEntry,
@@ -12,7 +12,7 @@ import type {
   RefusalEntry,
   ResolvedEntry,
 } from './audit-record.ts'
-import { idToJson, memoizeByObject } from './json-text.ts'
+import { idToJson } from './json-text.ts'
 import type { Redaction } from './redaction.ts'
 
 /** A record that has no position in a chain yet. */

@@ -1,5 +1,6 @@
-import { idToJson, memberToJson, memoizeByObject } from '../../audit/index.ts'
+import { idToJson, memberToJson } from '../../audit/index.ts'
 import { type CatalogError, getRefusalLevel } from '../../catalog-api/index.ts'
+import { memoizeByObject } from '../../lib/index.ts'
 import { describeCause } from '../error-response.ts'
 import type { ObservedResponse } from '../downstream.ts'
 import type { RequestEnd, RequestSink } from './request-observer.ts'

@@ -15,16 +15,16 @@ import {
 import { listPermissions } from '../language/policy-vocabulary.ts'
 import type { PolicySet } from '../policy-set.ts'
 import { formatTags } from '../tags/object-tags.ts'
-import { listPositionClasses } from './name-classes.ts'
 import {
   listNamespaces,
   listOpenNames,
   listOwnDocuments,
+  listPositionClasses,
   listSteps,
-  reportPart,
-  reportRule,
   type ReportedPart,
   type ReportedRule,
+  reportPart,
+  reportRule,
 } from './steps.ts'
 
 /** An operation that the policies decide in another way, or that reads another part of a table, for these callers. */

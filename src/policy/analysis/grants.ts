@@ -20,15 +20,15 @@ import type { NamedSubjects, Subjects } from '../language/policy-document.ts'
 import type { PolicySet } from '../policy-set.ts'
 import { describeRestriction, type RestrictionReport } from '../restrictions/restriction.ts'
 import { resolveRestriction } from '../tags/object-tags.ts'
-import { listPositionClasses } from './name-classes.ts'
 import {
   listNamespaces,
   listOwnDocuments,
+  listPositionClasses,
   listRules,
   listSteps,
+  type ReportedRule,
   reportPart,
   reportRule,
-  type ReportedRule,
 } from './steps.ts'
 
 /** Whom or what a rule affects, of all that the report is about; all of it, if no member is defined. */

@@ -1,5 +1,5 @@
 import type { Principal } from '../../identity/index.ts'
-import { unknownAddress } from '../../lib/index.ts'
+import { memoizeByObject, unknownAddress } from '../../lib/index.ts'
 import { readTags } from '../tags/object-tags.ts'
 import { factValue, known } from './fact.ts'
 import { conditionFacts, noFacts, type ConditionFact, type ConditionInput } from './authorization-request.ts'
@@ -21,6 +21,11 @@ class PrincipalValue {
 class ClientValue {
   address = ''
 }
+
+const createPrincipalValue = memoizeByObject(
+  ({ name, groups, method, issuer = '', claims = {} }: Principal): PrincipalValue =>
+    Object.assign(new PrincipalValue(), { name, groups: [...groups], method, issuer, claims }),
+)
 
 export const conditionTypes = {
   Principal: {
@@ -62,18 +67,6 @@ function createFactVariable(name: ConditionFact): ConditionVariable {
     type: noFacts[name] instanceof Map ? 'map<string, string>' : list,
     read: ({ operation }) => factValue<unknown>(known(operation)[name]),
   }
-}
-
-const principalValues = new WeakMap<Principal, PrincipalValue>()
-
-function createPrincipalValue(principal: Principal): PrincipalValue {
-  let value = principalValues.get(principal)
-  if (value === undefined) {
-    const { name, groups, method, issuer = '', claims = {} } = principal
-    value = Object.assign(new PrincipalValue(), { name, groups: [...groups], method, issuer, claims })
-    principalValues.set(principal, value)
-  }
-  return value
 }
 
 /** Throws for an unknown address: no comparison may hold for it, not even that it differs from another. */

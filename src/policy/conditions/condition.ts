@@ -1,6 +1,6 @@
 import { Environment, type ASTNode } from '@marcbachmann/cel-js'
 import { LRUCache } from 'lru-cache'
-import { getMembers, suggestSimilar } from '../../lib/index.ts'
+import { getMembers, memoizeByObject, suggestSimilar } from '../../lib/index.ts'
 import { conditionFacts, type ConditionFact, type ConditionInput } from './authorization-request.ts'
 import { isViolated, type RequirementData } from './commit-requirements.ts'
 import { ConditionError, readLibraryError } from './condition-errors.ts'
@@ -44,7 +44,6 @@ for (const [name, { overloads = {} }] of conditionFunctions)
 
 /** Many rules have equal conditions. */
 const compiled = new LRUCache<string, Condition | ConditionError>({ max: 1000 })
-const evaluators = new WeakMap<Condition, Evaluate>()
 
 /** The limits on length and syntax bound the cost of an evaluation. */
 export function compileCondition(text: string): Condition | ConditionError {
@@ -54,16 +53,9 @@ export function compileCondition(text: string): Condition | ConditionError {
 }
 
 /** Returns what evaluates a valid condition. */
-export function getEvaluator(condition: Condition): Evaluate {
-  const { text, tags, requirement } = condition
-  let evaluate = evaluators.get(condition)
-  if (evaluate === undefined) {
-    evaluate =
-      requirement === undefined ? createEvaluator(text, tags) : (input) => isViolated(requirement, input)
-    evaluators.set(condition, evaluate)
-  }
-  return evaluate
-}
+export const getEvaluator = memoizeByObject(({ text, tags, requirement }: Condition): Evaluate =>
+  requirement === undefined ? createEvaluator(text, tags) : (input) => isViolated(requirement, input),
+)
 
 function compile(text: string): Condition | ConditionError {
   try {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { getMembers, type Steps } from '../../lib/index.ts'
+import { getMembers, memoizeByObject, type Steps } from '../../lib/index.ts'
 import { isExtraOperationName, type Permission, permissionNames } from '../../catalog-api/index.ts'
 import type { PolicyDocument } from '../language/policy-document.ts'
 
@@ -26,15 +26,10 @@ function replaceMember(key: string, value: unknown): unknown {
   return value instanceof Map ? [...(value as ReadonlyMap<string, unknown>)] : value
 }
 
-const permissionTexts = new WeakMap<ReadonlySet<Permission>, string>()
-
 /** Groups of operations are expanded, so the revision changes if a group changes. */
-function formatPermissions(permissions: ReadonlySet<Permission>): string {
-  let text = permissionTexts.get(permissions)
-  if (text === undefined) {
-    const extra = [...permissions].filter(isExtraOperationName).toSorted()
-    text = [...permissionNames.filter((name) => permissions.has(name)), ...extra].join(' ')
-    permissionTexts.set(permissions, text)
-  }
-  return text
-}
+const formatPermissions = memoizeByObject((permissions: ReadonlySet<Permission>) =>
+  [
+    ...permissionNames.filter((name) => permissions.has(name)),
+    ...[...permissions].filter(isExtraOperationName).toSorted(),
+  ].join(' '),
+)

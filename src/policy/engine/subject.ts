@@ -1,4 +1,5 @@
 import type { Principal } from '../../identity/index.ts'
+import { memoizeByObject } from '../../lib/index.ts'
 import type { NamedSubjects, Subjects } from '../language/policy-document.ts'
 
 type SubjectKind = 'user' | 'group' | 'key' | 'any' | 'anonymous'
@@ -69,7 +70,6 @@ export function knownFromPrincipal({ name, method, credentialId, groups }: Princ
 /** Numbers subjects, so that decisions compare numbers only. */
 export class SubjectNumbers {
   readonly #numbers = new Map<string, number>()
-  readonly #callers = new WeakMap<Principal, ReadonlySet<number>>()
 
   /** Returns the numbers of the named subjects; assigns numbers to new subjects. */
   assign(subjects: NamedSubjects & Partial<Subjects>): readonly number[] {
@@ -85,14 +85,7 @@ export class SubjectNumbers {
    * Returns the numbers of a caller: a rule names it if it has one of them. Cached per principal. All rules must be
    * compiled first: subjects numbered later are missed.
    */
-  find(principal: Principal): ReadonlySet<number> {
-    let found = this.#callers.get(principal)
-    if (found === undefined) {
-      found = this.#findAll(knownFromPrincipal(principal))
-      this.#callers.set(principal, found)
-    }
-    return found
-  }
+  readonly find = memoizeByObject((principal: Principal) => this.#findAll(knownFromPrincipal(principal)))
 
   /** Returns the numbers of a caller if it is known as a whole. */
   findWhole(caller: KnownCaller): ReadonlySet<number> | undefined {

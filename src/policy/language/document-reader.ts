@@ -1,13 +1,7 @@
 import { isMap, isScalar, isSeq, type ParsedNode } from 'yaml'
 import type { z } from 'zod'
-import {
-  explainRemovedField,
-  getValue,
-  listMembers,
-  type SchemaNode,
-  toSchemaNode,
-} from '../../settings/index.ts'
-import { getMembers, suggestSimilar } from '../../lib/index.ts'
+import { explainRemovedField, getValue, listMembers, toSchemaNode } from '../../settings/index.ts'
+import { getMembers, memoizeByObject, suggestSimilar } from '../../lib/index.ts'
 import { describeOtherVariables, fillText, type PolicyInstance } from './for-each.ts'
 import type { Locate, Position, ReportProblem } from './read-yaml.ts'
 
@@ -215,13 +209,7 @@ function suggestQuotes(value: unknown): string {
   return key !== undefined && member === null && more.length === 0 ? `: put it in quotes, '{${key}}'` : ''
 }
 
-const nodes = new WeakMap<z.ZodType, SchemaNode>()
-
-function nodeOf(schema: z.ZodType): SchemaNode {
-  let node = nodes.get(schema)
-  if (node === undefined) nodes.set(schema, (node = toSchemaNode(schema)))
-  return node
-}
+const nodeOf = memoizeByObject((schema: z.ZodType) => toSchemaNode(schema))
 
 function suggestField(
   name: string,

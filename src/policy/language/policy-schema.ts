@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { acceptanceHint } from '../../config/index.ts'
+import { memoizeByObject } from '../../lib/index.ts'
 import { expectedVariable, isVariableName } from './for-each.ts'
 import { fileApiVersion, policyKind, resourceApiVersion } from './policy-document.ts'
 import { builtInVocabulary, type PolicyVocabulary } from './policy-vocabulary.ts'
@@ -122,12 +123,6 @@ function createPolicySchemas(vocabulary: PolicyVocabulary) {
   }
 }
 
-const created = new WeakMap<PolicyVocabulary, PolicySchemas>()
-
-export function getPolicySchemas(vocabulary: PolicyVocabulary): PolicySchemas {
-  let schemas = created.get(vocabulary)
-  if (schemas === undefined) created.set(vocabulary, (schemas = createPolicySchemas(vocabulary)))
-  return schemas
-}
+export const getPolicySchemas = memoizeByObject(createPolicySchemas)
 
 export const { policy: policySchema } = getPolicySchemas(builtInVocabulary)

@@ -1,4 +1,5 @@
 import type { Principal } from '../../identity/index.ts'
+import { memoizeByObject } from '../../lib/index.ts'
 import type { RuleReference } from '../engine/decision.ts'
 import type { ColumnType, VisibleColumns } from './column-types.ts'
 import { printRows, quoteText, type PrintVariable } from './print-filter.ts'
@@ -64,13 +65,7 @@ export function combineRestrictions(
   parts: readonly NamedRestriction[],
 ): (principal: Principal) => CallerRestriction {
   const columns = combineColumns(parts)
-  const known = new WeakMap<Principal, CallerRestriction>()
-  return (principal) => {
-    let found = known.get(principal)
-    if (found === undefined)
-      known.set(principal, (found = { columns, parts, rows: combineRows(parts, principal) }))
-    return found
-  }
+  return memoizeByObject((principal) => ({ columns, parts, rows: combineRows(parts, principal) }))
 }
 
 function combineRows(parts: readonly NamedRestriction[], principal: Principal): string | undefined {

@@ -4,7 +4,7 @@ import { anonymousPrincipal, type Principal } from '../../../src/identity/princi
 import type { ObjectKind } from '../../../src/catalog-api/operations.ts'
 import { diffPolicies, type PolicyChange } from '../../../src/policy/analysis/diff-policies.ts'
 import { whoCanTag } from '../../../src/policy/analysis/grants.ts'
-import { listPositionClasses, overlapPatterns } from '../../../src/policy/analysis/name-classes.ts'
+import { listPositionClasses, overlapPatterns } from '../../../src/policy/analysis/steps.ts'
 import { createNameMatcher } from '../../../src/policy/conditions/name-pattern.ts'
 import {
   namespaceKey,
