@@ -50,8 +50,7 @@ interface Result {
 export interface PolicySet
   extends Pick<PolicyTree, 'findTags' | 'listTaggedTables' | 'documentsAbove'>, Visibility {
   /**
-   * SHA-256 of the content of the policies, in hex: sets with equal revisions decide alike. Layout, comments,
-   * descriptions, messages and file names do not affect it.
+   * SHA-256 of the content of the policies, in hex: sets with equal revisions decide alike. See `revisionSteps`.
    */
   readonly revision: string
   readonly documents: readonly PolicyDocument[]
@@ -61,7 +60,6 @@ export interface PolicySet
    * table that leaves a part of it to the permission.
    */
   evaluate(question: Question, visit?: Visit): Result
-  /** Returns the policy of a name. */
   findDocument(name: string): PolicyDocument | undefined
   /**
    * Decides whether the principal may use the permission on the object. If several rules of the deciding effect apply,
@@ -84,8 +82,7 @@ export interface PolicySet
    */
   decideBeneath(request: AuthorizationRequest): Decision
   /**
-   * Returns what the restrictions leave of a table for the principal; undefined if there are none. It allows nothing by
-   * itself, and is to be asked for operations that `decide` allows.
+   * Returns what the restrictions leave of a table for the principal, if `decide` allows the operation; undefined for all.
    */
   findRestriction(request: AuthorizationRequest): CallerRestriction | undefined
   /**
@@ -106,7 +103,6 @@ export function compilePolicies(
   return runAtOnce(compileSteps(documents, onConditionFailure))
 }
 
-/** `compilePolicies` in steps. */
 export function* compileSteps(
   documents: readonly PolicyDocument[],
   onConditionFailure: ReportConditionFailure = () => undefined,

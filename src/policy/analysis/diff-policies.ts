@@ -123,7 +123,6 @@ interface Dependency extends Pick<Step, 'match'> {
   readonly leaves: Omit<ReportedPart, 'rules'> | undefined
 }
 
-/** One of two policy sets, at one position and for one permission. */
 type Side = ReturnType<typeof createSide>
 
 /**
@@ -155,7 +154,6 @@ function createSide(set: PolicySet, position: ObjectPosition, permission: Permis
   }
 }
 
-/** Whether equivalent rules may apply, in the same way. */
 function isSame(one: readonly Dependency[], other: readonly Dependency[]): boolean {
   const describe = (rules: readonly Dependency[]): string =>
     [...new Set(rules.map((rule) => JSON.stringify(rule)))].toSorted().join('\n')
@@ -224,7 +222,6 @@ function searchCases(before: Side, after: Side, start: Known, wanted: readonly K
   }
 }
 
-/** Returns what callers gain or lose; undefined if the answers are alike. */
 function compareAnswers(before: Answer, after: Answer): PolicyChange['direction'] | undefined {
   if (before.allowed !== after.allowed) return after.allowed ? 'gains' : 'loses'
   const [isWider, isNarrower] = [leavesAll(after, before), leavesAll(before, after)]
@@ -232,7 +229,6 @@ function compareAnswers(before: Answer, after: Answer): PolicyChange['direction'
   return isWider ? 'gains' : isNarrower ? 'loses' : 'changes'
 }
 
-/** Whether one answer leaves all of the table that the other one leaves. */
 function leavesAll({ restriction: wide }: Answer, { restriction: narrow }: Answer): boolean {
   if (wide === undefined || narrow === undefined) return wide === undefined
   return (

@@ -98,7 +98,6 @@ export function explain(
   return { title, report, lines }
 }
 
-/** Each with its value, or with the reason why it is unknown. */
 function listDecidedFacts({ permission, operation }: AuthorizationRequest) {
   const available = factsAvailableFor(permission)
   return conditionFacts
@@ -130,7 +129,6 @@ function formatRequired(required: Requirement): string {
   return `  also requires ${permission} on ${object} (${requiredBy}): ${formatAnswer(decision)}`
 }
 
-/** Formats what becomes of each rule, by the namespaces with policies from the root to the object. */
 function formatLevels(
   set: PolicySet,
   { permission, kind, id }: AuthorizationRequest,

@@ -52,7 +52,6 @@ export function formatPart(columns: RestrictionReport['columns'], rows: string |
   return `columns ${formatColumns(columns)}; rows ${rows || 'all'}`
 }
 
-/** A condition on one line; of a requirement, that the request fails it. */
 export function formatCondition(text: string): string {
   const line = text.replaceAll(/\s+/g, ' ').trim()
   return isRequirement(line) ? `it fails the requirement ${line}` : line
@@ -70,7 +69,6 @@ function isRequirement(condition: string): boolean {
   return condition.startsWith('{"')
 }
 
-/** Lines about what rules allow, each with its conditions and limits beneath. */
 export function formatGrants(grants: readonly Grant[], indent = '  '): readonly string[] {
   const titles = alignColumns(
     grants.map((grant) => [`${indent}${formatAffected(grant)}`, `by ${formatRule(grant.rule)}`]),

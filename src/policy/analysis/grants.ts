@@ -48,7 +48,6 @@ interface ReportedEffect extends Scope {
   readonly if?: string | undefined
 }
 
-/** What an allow rule grants, to a caller or of some operations. */
 export interface Grant extends ReportedEffect {
   readonly subject?: Subject
   /** What leaves only a part of the table, or of some tables. */

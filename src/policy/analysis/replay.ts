@@ -52,7 +52,6 @@ export interface RecordedCall {
   readonly refused: Permission | undefined
 }
 
-/** What a call in an audit log was decided to, and what it would be. */
 export interface ReplayedCall extends Pick<RecordedCall, 'operation' | 'principal' | 'before'> {
   /** Undefined if it depends on unrecorded input. */
   readonly after?: Answer
@@ -60,7 +59,6 @@ export interface ReplayedCall extends Pick<RecordedCall, 'operation' | 'principa
   readonly missing?: readonly string[]
 }
 
-/** Calls with equal results. */
 export interface ReplayedCalls extends ReplayedCall {
   readonly count: number
   readonly example: Pick<RecordedCall, 'time' | 'id' | 'request'>

@@ -15,7 +15,6 @@ export function listNamespaces(...sets: readonly PolicySet[]): ReadonlyMap<strin
   return new Map(documents.map(({ namespace }) => [namespaceKey(namespace), namespace]))
 }
 
-/** Returns the policies of the namespace itself. */
 export function listOwnDocuments(set: PolicySet, namespace: Identifier): readonly PolicyDocument[] {
   return set.documentsAbove(namespace).filter((one) => one.namespace.length === namespace.length)
 }
@@ -59,7 +58,6 @@ export function listOpenNames(rules: readonly Pick<Step, 'match'>[]): NamedSubje
   return { users: all('users'), groups: all('groups'), keys: all('keys') }
 }
 
-/** A rule in a report. */
 export interface ReportedRule extends RuleReference {
   /** Why it covers an operation that it does not name: `restriction` if it leaves only reading a part of its tables. */
   readonly implication?: Implication | 'restriction'
@@ -84,7 +82,6 @@ export function formatRule(rule: ReportedRule): string {
   return `${qualifiedRuleName(rule)} (${file}:${line})${end}${reason}`
 }
 
-/** What restrictions leave of a table together. */
 export type ReportedPart = ReturnType<typeof reportPart>
 
 /** `restrictions` has at least one. */
@@ -133,9 +130,7 @@ function listNameClasses(sets: readonly PolicySet[], namespace: Identifier): rea
   return [...new Set([...names.values(), ...sets.flatMap((set) => set.listTaggedTables(namespace))])]
 }
 
-/**
- * Returns patterns of names that both patterns match, with their inner parts in either order; none if no name matches both.
- */
+/** Returns patterns of names that both match, with their inner parts in either order; none if no name matches both. */
 export function overlapPatterns(one: string, other: string): readonly string[] {
   const [[first = '', ...inner], [otherFirst = '', ...otherInner]] = [one.split('*'), other.split('*')]
   const [last = '', otherLast = ''] = [inner.pop(), otherInner.pop()]

@@ -96,10 +96,7 @@ export function replacesCall(name: string, { length }: readonly unknown[]): bool
 /** Functions that iterate over a list. They must not be nested. */
 export const loopFunctions: readonly string[] = ['exists', 'exists_one', 'all']
 
-/**
- * All functions that conditions may call. Each runs in time linear in the length of its arguments. Excluded are `matches`,
- * `map` and `filter`, whose cost a caller could choose, and conversions to `dyn` or bytes.
- */
+/** Each takes time linear in its arguments. Without `matches`, `map` and `filter`, whose cost a caller could choose. */
 export const allowedFunctions: readonly string[] = [
   ...'has size startsWith endsWith contains lowerAscii upperAscii trim string int double bool'.split(' '),
   ...loopFunctions,

@@ -8,7 +8,7 @@ import { allowedFunctions, conditionFunctions, loopFunctions, replacesCall } fro
 import { conditionTypes, conditionVariables } from './condition-variables.ts'
 import { pendingFactError } from './fact.ts'
 
-/** What a rule depends on, as plain data, so that policies can be passed between threads. */
+/** Plain data, so that policies can be passed between threads. */
 export interface Condition {
   /** Canonical: equal for equivalent conditions of one kind. Part of the policy revision. */
   readonly text: string
@@ -42,7 +42,6 @@ for (const [name, { overloads = {} }] of conditionFunctions)
     environment.registerFunction(signature.replace(/\w+\(/, `${prefix}$&`), call)
   }
 
-/** Many rules have equal conditions. */
 const compiled = new LRUCache<string, Condition | ConditionError>({ max: 1000 })
 
 /** The limits on length and syntax bound the cost of an evaluation. */
@@ -52,7 +51,6 @@ export function compileCondition(text: string): Condition | ConditionError {
   return result
 }
 
-/** Returns what evaluates a valid condition. */
 export const getEvaluator = memoizeByObject(({ text, tags, requirement }: Condition): Evaluate =>
   requirement === undefined ? createEvaluator(text, tags) : (input) => isViolated(requirement, input),
 )
@@ -165,7 +163,6 @@ const functionsOfOthers = new Map([
   ['not', '!'],
 ])
 
-/** Throws ConditionError for a call that conditions must not have. */
 function assertCall(node: ASTNode): void {
   const call = readCall(node)
   if (call === undefined) return
@@ -201,7 +198,6 @@ export function* listNodes(node: ASTNode): Generator<ASTNode> {
   for (const child of childNodes(node.args)) yield* listNodes(child)
 }
 
-/** Lists the direct children of a node, given its `args`. */
 export function* childNodes(value: unknown): Generator<ASTNode> {
   if (Array.isArray(value)) {
     for (const item of value) yield* childNodes(item)
@@ -221,13 +217,11 @@ interface Call {
   readonly args: readonly ASTNode[]
 }
 
-/** Returns undefined for a node that is no call. */
 export function readCall(node: ASTNode): Call | undefined {
   if (node.op === 'call') return { node, name: node.args[0], args: node.args[1] }
   return node.op === 'rcall' ? { node, name: node.args[0], args: node.args[2] } : undefined
 }
 
-/** Returns a literal text; undefined for another node. */
 export function readText({ op, args }: ASTNode): string | undefined {
   return op === 'value' && typeof args === 'string' ? args : undefined
 }

@@ -23,7 +23,6 @@ export function createNameMatcher(pattern: string): NameMatcher {
   }
 }
 
-/** Whether the name matches one of the patterns. */
 export function matchesAny(patterns: readonly string[], name: string): boolean {
   return patterns.some((pattern) => createNameMatcher(pattern)(name))
 }

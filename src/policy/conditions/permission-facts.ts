@@ -25,11 +25,6 @@ import {
 } from './authorization-request.ts'
 import { pending, unknown, type Fact } from './fact.ts'
 
-/*
- * Facts of permissions. A permission has facts wherever the operations table requires it: of its own operation, and of
- * each operation that requires it besides.
- */
-
 /** Facts stated by a request, and facts that its unread part may still state. */
 export interface KnownFacts {
   readonly stated: StatedFacts
@@ -44,7 +39,6 @@ function readFact<Name extends FactName, Absent>(
   return stated[name] ?? (pendingFacts?.has(name) ? pending : absent)
 }
 
-/** Facts of an operation on an object in a request for it. */
 export function operationFactsOf(operation: Operation, id: Identifier, facts: KnownFacts): OperationFacts {
   return {
     mode: readFact(facts, 'mode', ''),
@@ -97,7 +91,6 @@ export function listDestinations(
   return newNamespace.length > 0 || own.length === 0 ? [stated] : [stated, [...own, newName]]
 }
 
-/** The facts, of which some have another value. */
 function replaceFacts(
   facts: OperationFacts,
   names: readonly string[],
@@ -108,7 +101,6 @@ function replaceFacts(
   return replaced
 }
 
-/** Facts of a permission on an object of which a request only states the id. */
 const unknownFacts = replaceFacts(noFacts, conditionFacts, unknown)
 
 /** Facts of a table that is there already, such as a renamed one: its properties and branches are unknown. */
@@ -193,10 +185,7 @@ export function factsStatedFor(permission: Permission): ReadonlySet<ConditionFac
   return new Set(conditionFacts.filter((name) => required.some(({ facts }) => facts[name] === pending)))
 }
 
-/**
- * Returns the words that requests for permissions state as the mode or behavior, in canonical form: those of the operation,
- * or of all that require an effect.
- */
+/** Lists the words, in canonical form, of the operation, or of all that require an effect. */
 export function listWords(fact: 'mode' | 'behavior', permissions: Iterable<Permission>): ReadonlySet<string> {
   const operations = [...permissions].flatMap((permission) =>
     isOperationName(permission)
@@ -233,7 +222,6 @@ const constantFactsByPermission: ReadonlyMap<string, OperationFacts> = new Map(
   }),
 )
 
-/** Facts of a request of which nothing is known. */
 export function allPending({ facts }: Operation): KnownFacts {
   return { stated: {}, pendingFacts: new Set(facts.map(([name]) => name)) }
 }

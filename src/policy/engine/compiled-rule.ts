@@ -8,14 +8,12 @@ import { noNames, type SubjectNumbers } from './subject.ts'
 /** Called when a condition failed: an allow did not apply, or a deny applied. */
 export type ReportConditionFailure = (rule: RuleReference, effect: 'allow' | 'deny', error: unknown) => void
 
-/** What the rules of one set share. */
 interface RuleContext {
   readonly subjects: SubjectNumbers
   readonly revision: string
   readonly onConditionFailure: ReportConditionFailure
 }
 
-/** A rule of a policy set. */
 export class CompiledRule implements LocatedRule {
   readonly document: PolicyDocument
   readonly rule: PolicyRule
@@ -29,7 +27,6 @@ export class CompiledRule implements LocatedRule {
   /** Undefined if the rule covers the namespace itself and everything beneath it. */
   readonly tables: readonly NameMatcher[] | undefined
   readonly condition: PolicyRule['condition']
-  /** Undefined if there is no condition. */
   readonly evaluate: Evaluate | undefined
   /** Decision if this rule decides. */
   readonly decision: Decision

@@ -13,13 +13,12 @@ import { matchSubjects, type KnownCaller, type SubjectMatch } from './subject.ts
 /** Any table in the namespace of the rules, including tables that do not exist yet. */
 export const anyTable = Symbol('any table')
 
-/** A table directly in the namespace of the rules; undefined for the namespace itself and deeper objects. */
+/** Directly in the namespace of the rules; undefined for the namespace itself and deeper objects. */
 type TableSelector = string | typeof anyTable | undefined
 
 /** Result of a condition: `open` if it depends on a pending part of the input. `failed` makes a deny apply and an allow not. */
 export type ConditionResult = 'true' | 'false' | 'failed' | 'open'
 
-/** Results that are known without evaluation. */
 export interface KnownConditions {
   get(condition: Condition): ConditionResult | undefined
   /** If defined, called with each other result that is the same for all objects, unless the condition failed. */
@@ -116,7 +115,6 @@ function matchCaller({ rule, except }: CompiledRule, { caller, known }: Evaluati
   return except.length === 0 || !except.some((number) => caller?.has(number))
 }
 
-/** Judges a rule that covers the permission. */
 function judgeRule(
   rule: CompiledRule,
   evaluation: Evaluation,
@@ -190,7 +188,6 @@ export interface RestrictionStep extends RuleAbout {
   readonly restriction: NamedRestriction
 }
 
-/** Sees what becomes of each rule about a question, and each restriction of its table. */
 export type Visit = (step: Step | RestrictionStep) => void
 
 /** Whether the question has one answer, whatever is not known of it. */
@@ -223,7 +220,6 @@ function tableIn(node: PolicyNode, { position }: Evaluation): string | undefined
   return node.depth === position.depth ? position.table : undefined
 }
 
-/** The kind of a result of `evaluate`. */
 export function resultKind(
   deciding: CompiledRule | undefined,
   { openDeny, openAllow }: Evaluation,

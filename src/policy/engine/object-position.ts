@@ -26,7 +26,6 @@ export function readsPart(permission: Permission): boolean {
   return isOperationName(permission) && getOperation(permission).readsPart !== undefined
 }
 
-/** Whether the permission is about tables and other objects in namespaces. */
 export function isNamespaceMember(permission: Permission): boolean {
   return isInNamespace(objectKindOfPermission(permission))
 }

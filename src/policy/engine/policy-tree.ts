@@ -18,7 +18,6 @@ export class RuleIndex {
   }
 }
 
-/** Appends to a list of a map. */
 export function appendTo<Key, Value>(lists: Map<Key, Value[]>, key: Key, value: Value): void {
   const list = lists.get(key)
   if (list === undefined) lists.set(key, [value])
@@ -33,7 +32,6 @@ export interface RestrictingRule {
   readonly restriction: WrittenRestriction
 }
 
-/** A namespace of the tree. */
 export class PolicyNode {
   readonly parent: PolicyNode | undefined
   readonly depth: number
@@ -63,7 +61,6 @@ export class PolicyNode {
     this.depth = parent === undefined ? 0 : parent.depth + 1
   }
 
-  /** Adds a policy without its rules. */
   addDocument(document: PolicyDocument): void {
     this.documents.push(document)
     this.stopsInheritance ||= !document.inherit
@@ -103,7 +100,6 @@ export interface TreePosition {
   readonly tags: ObjectTags
 }
 
-/** The position of an object whose nearest node is given. */
 export function createPosition(node: PolicyNode, depth: number, table: string | undefined): TreePosition {
   const declared = node.depth === depth && table !== undefined ? node.tables?.get(table) : undefined
   return { node, depth, table, tags: declared ?? node.tags }
@@ -159,13 +155,12 @@ export class PolicyTree {
     return this.locate(position).tags
   }
 
-  /** Returns the names of the declared tables of a namespace. */
   listTaggedTables(namespace: Identifier): readonly string[] {
     const node = this.nearestNode(namespace)
     return node.depth === namespace.length ? [...(node.tables?.keys() ?? [])] : []
   }
 
-  /** Returns the policies of the namespaces from the root to the given one. */
+  /** From the root to the given namespace. */
   documentsAbove(namespace: Identifier): readonly PolicyDocument[] {
     const above: PolicyDocument[][] = []
     let node: PolicyNode | undefined = this.nearestNode(namespace)

@@ -4,10 +4,7 @@ import type { NamedSubjects, Subjects } from '../language/policy-document.ts'
 
 type SubjectKind = 'user' | 'group' | 'key' | 'any' | 'anonymous'
 
-/**
- * A caller as one rule names it: by name, group or key, or as any authenticated caller (`any`) or one without a
- * credential (`anonymous`).
- */
+/** A caller as one rule names it; `any` is every authenticated caller, `anonymous` one without a credential. */
 export interface Subject {
   readonly kind: SubjectKind
   readonly name: string
@@ -71,7 +68,6 @@ export function knownFromPrincipal({ name, method, credentialId, groups }: Princ
 export class SubjectNumbers {
   readonly #numbers = new Map<string, number>()
 
-  /** Returns the numbers of the named subjects; assigns numbers to new subjects. */
   assign(subjects: NamedSubjects & Partial<Subjects>): readonly number[] {
     return listSubjects(subjects).map((subject) => {
       const key = subjectKey(subject)

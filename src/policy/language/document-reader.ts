@@ -26,13 +26,12 @@ interface Written {
   readonly key?: ParsedNode
 }
 
-/** In place of what cannot be used, after an error has been reported. No field has this type. */
+/** In place of what cannot be used, after an error has been reported. */
 const unreadable = Symbol('unreadable')
 
 /** Fields of a document whose texts are those of the whole policy, not of one value of `forEach`. */
 const wholeFields: readonly unknown[] = ['metadata', 'forEach']
 
-/** A document of a YAML file. */
 export interface WrittenDocument {
   /** Of the file. */
   readonly locate: Locate
@@ -49,7 +48,6 @@ export interface WrittenDocument {
  * and keys that are equal as text, such as `1` and `"1"`, are errors: one of their values would have no effect.
  */
 export class DocumentReader {
-  /** The whole document. */
   readonly value: unknown
   private readonly document: WrittenDocument
   private readonly written = new Map<string, Written>()
@@ -100,7 +98,6 @@ export class DocumentReader {
     return problems.length > 0 ? unreadable : fillText(value, instance)
   }
 
-  /** Returns the position of a part, or that of a place in it. */
   position(path: Path, place?: ProblemPlace): Position {
     return this.document.locate(this.findOffset(path, place))
   }
@@ -112,7 +109,6 @@ export class DocumentReader {
     this.document.report(this.findOffset(path, place), (formatPath(path) || 'the document') + problem + at)
   }
 
-  /** Reports every mistake in a part, according to the schema. */
   check(schema: z.ZodType, path: Path = []): void {
     for (const issue of schema.safeParse(getValue(this.value, path)).error?.issues ?? []) {
       const inner = issue.path.map((key) => (typeof key === 'number' ? key : String(key)))
@@ -157,10 +153,7 @@ export class DocumentReader {
     this.report(path, ` is ${found}; expected ${describeExpected(issue, value, listKnown)}`)
   }
 
-  /**
-   * Returns the offset of a part, or that of a key of it: that of the map that lacks it if there is none, and of the key if it
-   * has no value.
-   */
+  /** Returns the offset of a part or of a key of it; of the map that lacks it, or the key if it has no value. */
   private findOffset(path: Path, { key }: ProblemPlace = {}): number {
     const ofKey = key === undefined ? undefined : this.written.get(joinPath([...path, key]))?.key
     if (ofKey !== undefined) return ofKey.range[0]

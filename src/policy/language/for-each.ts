@@ -28,7 +28,6 @@ export function fillText(template: string, { variable, value }: PolicyInstance):
   return template.replaceAll(formatPlaceholder(variable), value)
 }
 
-/** Lists names in braces other than that of the variable, each with what is expected. */
 export function describeOtherVariables(template: string, variable: string): readonly string[] {
   const expected = formatPlaceholder(variable)
   return [...template.matchAll(placeholder)]
@@ -43,7 +42,6 @@ export function describePlaceholder(text: string): string | undefined {
   return ` is ${JSON.stringify(text)}, but the policy has no forEach; expected forEach: { ${name}: [...] } with its values`
 }
 
-/** A document of a policy; one with `forEach` has several. */
 interface NamedDocument {
   readonly name: string
   readonly instance: PolicyInstance | undefined

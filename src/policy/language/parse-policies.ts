@@ -34,8 +34,8 @@ export interface ParsedPolicies {
 }
 
 /**
- * Parses the AccessPolicy documents of a YAML text (1.2, core schema), with a pause after each document. Aliases are not followed, so a policy says what its text shows, and a small file cannot expand into a
- * large one.
+ * Parses the AccessPolicy documents of a YAML text (1.2, core schema). Aliases are not followed, so a policy says what its
+ * text shows, and a small file cannot expand into a large one.
  */
 export function* parsePolicySteps(
   text: string,
@@ -76,7 +76,6 @@ function listItemsOf(root: ParsedNode): readonly ParsedNode[] {
   return items
 }
 
-/** A file that is parsed, with what was found in it. */
 interface ParsedFile extends Pick<WrittenDocument, 'locate' | 'fields'> {
   readonly file: string
   readonly vocabulary: PolicyVocabulary
@@ -91,10 +90,7 @@ interface Problem {
   readonly message: string
 }
 
-/**
- * Reads a document; if it has `forEach`, once for each value. Returns its errors: one that all values have once, any other
- * with the values that have it.
- */
+/** Reads a document; if it has `forEach`, once for each value. Returns its errors, merged over the values. */
 function* readWhole(parsed: ParsedFile, root: ParsedNode): Steps<readonly Problem[]> {
   const problems: (Problem & { readonly policy: string })[] = []
   function open(instance?: PolicyInstance): DocumentReader {
@@ -196,7 +192,6 @@ function readDocument(
 function readRules(reader: DocumentReader, vocabulary: PolicyVocabulary): readonly PolicyRule[] {
   const document = getMembers(reader.value)
   const rules = 'commits' in document ? [...readCommits(reader, vocabulary)] : []
-  // Line of each rule, by id.
   const lines = new Map<unknown, number>(rules.map(({ id, line }) => [id, line]))
   for (const [name, read] of [
     ['restrict', readRestriction],

@@ -6,18 +6,15 @@ import type { Coverage } from './policy-vocabulary.ts'
 import type { PolicyInstance } from './for-each.ts'
 import type { Position } from './read-yaml.ts'
 
-/** API version of policies in files. */
 export const fileApiVersion = 'catalog-gateway/v1'
 
-/** API group of AccessPolicy resources in Kubernetes. */
 export const policyApiGroup = 'catalog-gateway.dev'
 
-/** API version of AccessPolicy resources in Kubernetes; files accept it, too. */
+/** Of resources in Kubernetes; files accept it, too. */
 export const resourceApiVersion = `${policyApiGroup}/v1`
 
 export const policyKind = 'AccessPolicy'
 
-/** Name of AccessPolicy resources in paths of the Kubernetes API. */
 export const policyResourceName = 'accesspolicies'
 
 export interface NamedSubjects {

@@ -28,7 +28,6 @@ export interface VocabularyOptions {
  */
 export type Implication = 'name' | 'move'
 
-/** Everything that a rule covers. */
 export interface Coverage {
   readonly permissions: ReadonlySet<Permission>
   /** The permissions among them that the rule does not name. */
@@ -62,7 +61,6 @@ export function createPolicyVocabulary({
   const removing = operations.filter(({ removesName }) => removesName)
   const moving = operations.filter(({ moves }) => moves)
 
-  /** Returns what a deny covers besides the permissions that it names. */
   function findImplied(named: ReadonlySet<Permission>, coversMoves: boolean): Coverage['implied'] {
     const removed = removing.filter(({ name }) => named.has(name))
     const spaces = new Set(removed.map(({ object }) => getNameSpace(object)))
@@ -94,10 +92,8 @@ export function createPolicyVocabulary({
   }
 }
 
-/** The vocabulary without options. */
 export const builtInVocabulary = createPolicyVocabulary({})
 
-/** Returns the permissions that a rule names. */
 export function listNamedPermissions({ permissions, implied }: Coverage): readonly Permission[] {
   return [...permissions].filter((permission) => !implied.has(permission))
 }
@@ -116,10 +112,7 @@ export function describePermissionSet(permissions: ReadonlySet<Permission>): str
   return [...words, ...named, ...[...remaining].filter(isExtraOperationName)].join(', ')
 }
 
-/**
- * Lists the permissions that rules of the documents can allow: those of the catalog API, and the extra operations that one
- * covers.
- */
+/** Lists the permissions of the catalog API, and the extra operations that a rule covers. */
 export function listPermissions(
   documents: readonly { readonly rules: readonly Coverage[] }[],
 ): readonly Permission[] {

@@ -126,7 +126,6 @@ export function readRestriction(
   }
 }
 
-/** Throws FilterError if `rows` is not valid. */
 function createRestriction(
   columns: z.output<typeof visibleColumns>,
   rows: string | undefined,

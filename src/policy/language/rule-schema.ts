@@ -72,7 +72,6 @@ export const subjectsSchema = checked(
   },
 ).meta(anyOf(Object.keys(subjectFields)))
 
-/** Creates the subjects of a rule from those that the schema has checked. */
 export function createSubjects({
   everyone,
   any = everyone,
@@ -194,7 +193,6 @@ function compileRuleCondition(
   return compileCondition(when === undefined ? end : `${end} && (${when}\n)`)
 }
 
-/** The end of a rule in UTC. */
 function formatEnd(until: string): string {
   return new Date(parseTimestamp(until)).toISOString().replace('.000Z', 'Z')
 }
@@ -224,9 +222,7 @@ export const commitsSchema = checked(
   },
 ).meta(anyOf(['folders', 'metadata']))
 
-/**
- * Reads rules that deny commits which do not meet the requirements, with the ids `commits.folders` and `commits.metadata`.
- */
+/** Reads the rules `commits.folders` and `commits.metadata`, which deny commits that do not meet the requirement. */
 export function readCommits(reader: DocumentReader, vocabulary: PolicyVocabulary): readonly PolicyRule[] {
   const { isValid, value } = reader.read<z.output<typeof commitsSchema>>(['commits'])
   const { folders, metadata, except } = value

@@ -63,22 +63,18 @@ export function matching(
   return text.regex(grammar, { error: expected }).meta({ pattern: undefined, ...schema })
 }
 
-/** A list, of which errors show the example. */
 export function list<Item extends z.ZodType>(item: Item, example: string): z.ZodArray<Item> {
   return z.array(item, { error: `a list, such as ${example}` })
 }
 
-/** A list that is not empty. */
 export function fullList<Item extends z.ZodType>(item: Item, example: string): z.ZodArray<Item> {
   return list(item, example).min(1, { error: `a list, such as ${example}` })
 }
 
-/** A map by any name. */
 export function mapOf<Value extends z.ZodType>(value: Value, expected: string) {
   return z.record(z.string(), value, { error: expected })
 }
 
-/** A map that is not empty. */
 export function fullMapOf<Value extends z.ZodType>(value: Value, expected: string) {
   return checked(mapOf(value, expected), (map) =>
     Object.keys(map).length === 0 ? ` is empty; expected ${expected}` : undefined,
@@ -106,7 +102,6 @@ export function either<One extends z.ZodType, Other extends z.ZodType>(
     .meta({ anyOf: [one, other].map(toSubschema) })
 }
 
-/** JSON Schema of a map with at least one of the names. */
 export function anyOf(names: readonly string[]): { readonly anyOf: readonly object[] } {
   return { anyOf: names.map((name) => ({ required: [name] })) }
 }
@@ -210,7 +205,6 @@ export function createNameSchemas(vocabulary: PolicyVocabulary) {
   }
 }
 
-/** Returns why no object has the name. */
 function describeInvalid(assert: () => unknown): string | undefined {
   try {
     assert()

@@ -16,14 +16,13 @@ import {
 const objectFields = ['namespace', 'table', 'transaction'] as const
 type ObjectField = (typeof objectFields)[number]
 
-/** The field of a test that names the objects of the permission. */
 function objectFieldFor(permission: Permission): ObjectField {
   const kind = objectKindOfPermission(permission)
   if (kind === 'transaction') return kind
   return isInNamespace(kind) ? 'table' : 'namespace'
 }
 
-/** Returns the field that a test has of those which name an object; undefined if it has not exactly one. */
+/** Undefined if the test has none, or several. */
 function findObjectField(test: object): ObjectField | undefined {
   const [field, ...more] = objectFields.filter((name) => name in test)
   return more.length > 0 ? undefined : field

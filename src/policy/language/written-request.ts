@@ -20,7 +20,6 @@ import { objectKindOfPermission } from '../engine/object-position.ts'
 import { describePermissionSet } from './policy-vocabulary.ts'
 import { checked, mapOf, names, optional, text, texts, time, yes, type NameSchemas } from './schema-parts.ts'
 
-/** The schema of a caller in tests. */
 export const callerSchema = checked(
   z.strictObject({
     anonymous: optional(yes, 'true: an anonymous caller; no other field is allowed.'),
@@ -43,7 +42,6 @@ export const callerSchema = checked(
 const asInConditions = optional(text, 'As in conditions.')
 
 const contextPrefix = headerDialects.catalog.context
-/** How the keys of the context are written. */
 export const contextKeyForm = `in lower case, without "${contextPrefix}"`
 
 /** Returns why no request has a key in its context; undefined if one may. */
@@ -60,7 +58,6 @@ const contextSchema = checked(texts, (context, report) => {
   }
 })
 
-/** The schema of facts of a request, by their names in conditions. */
 export function createFactsSchema({ path }: NameSchemas) {
   return z.strictObject({
     address: optional(text, 'The client address (client.address in conditions). Default: 192.0.2.1.'),
@@ -78,7 +75,6 @@ export function createFactsSchema({ path }: NameSchemas) {
   })
 }
 
-/** Facts as people write them. */
 type WrittenFacts = Omit<z.output<ReturnType<typeof createFactsSchema>>, 'destination'> & {
   readonly destination?: Identifier | undefined
 }
@@ -91,7 +87,6 @@ export interface WrittenRequest extends Pick<AuthorizationRequest, 'principal' |
   readonly beneath?: boolean
 }
 
-/** Returns the facts in the form in which the gateway decides on them. */
 export function createStatedFacts(given: WrittenFacts): StatedFacts {
   const { mode, behavior, branch, tag, location, manifestPath, destination, metadata, properties } = given
   return omitUndefinedFacts({

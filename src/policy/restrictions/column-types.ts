@@ -19,7 +19,6 @@ export type ColumnType = keyof typeof comparableLiterals
 
 export const columnTypes: readonly ColumnType[] = getKeys(comparableLiterals)
 
-/** The types of the items of lists. */
 export const itemTypes: Partial<Readonly<Record<ColumnType | 'unknown', ColumnType>>> = {
   texts: 'text',
   numbers: 'number',

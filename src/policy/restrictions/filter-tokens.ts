@@ -21,7 +21,6 @@ export interface FilterToken {
 
 const maxFilterLength = 65_536
 
-/** The words that the grammar gives a meaning. */
 const keywords: ReadonlySet<string> = new Set(
   'and or not in is null true false like ilike between date timestamp'.split(' '),
 )

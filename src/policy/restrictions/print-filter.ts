@@ -62,7 +62,6 @@ const times = [
   },
 ] as const
 
-/** The kinds of tokens that are not keywords or signs. */
 const kinds: ReadonlySet<string> = new Set(['name', 'text', 'number', 'variable'])
 
 class FilterPrinter {
@@ -196,13 +195,11 @@ class FilterPrinter {
     return [literal.printed]
   }
 
-  /** Throws FilterError unless a value is compared with an operand of its type. */
   #assertComparable({ type }: Printed, operand: Pick<Printed, 'type'>): void {
     if (type !== 'unknown' && !comparableLiterals[type].some((literal) => literal === operand.type))
       throw this.#error(`a column of the type ${type} cannot be compared with a ${operand.type} here`)
   }
 
-  /** Parses a column or a function of one. */
   #parseValue(): Printed {
     const first = this.#expect('name')
     if (this.#filter[first.offset] !== '`' && this.#take('('))
@@ -235,7 +232,6 @@ class FilterPrinter {
     return { printed: `${printed})`, type: called.type, levels: value.levels + levelsOfCall }
   }
 
-  /** Throws FilterError for a value that is no text, or no list. */
   #assertType({ type }: Printed, expected: 'text' | 'list', user: string): void {
     const isRight = expected === 'text' ? type === 'text' : itemTypes[type] !== undefined
     const what = expected === 'text' ? 'columns of the type text' : 'lists'
@@ -276,7 +272,6 @@ class FilterPrinter {
     throw this.#unexpected(isName ? "a literal, such as 'EU' in single quotes" : 'a literal')
   }
 
-  /** Parses what is in parentheses. */
   #nested<Parsed>(parse: () => Parsed): Parsed {
     this.#nesting += 1
     if (this.#nesting > maxNesting) throw this.#error(`it is nested deeper than ${maxNesting} levels`)
@@ -290,7 +285,6 @@ class FilterPrinter {
     return this.#tokens[this.#next]
   }
 
-  /** Reads the next token if it is of this kind. */
   #take(kind: string): FilterToken | undefined {
     const token = this.#following
     if (token?.kind !== kind) return undefined
@@ -304,7 +298,6 @@ class FilterPrinter {
     throw this.#unexpected(kinds.has(kind) ? `a ${kind}` : JSON.stringify(kind.toUpperCase()))
   }
 
-  /** An error about the next token. */
   #unexpected(expected: string): FilterError {
     const next = this.#following
     const found = next === undefined ? 'the end' : JSON.stringify(next.text)

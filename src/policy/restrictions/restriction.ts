@@ -17,7 +17,6 @@ export interface TableRestriction {
   readonly rows: RestrictedRows | undefined
 }
 
-/** A valid condition on rows. */
 interface RestrictedRows {
   /** As the policy has it. */
   readonly text: string
@@ -27,7 +26,7 @@ interface RestrictedRows {
   readonly shown: string
 }
 
-/** Reads a condition on rows. Throws FilterError if it is not valid. */
+/** Throws FilterError if the condition is not valid. */
 export function readRows(text: string, types: VisibleColumns): RestrictedRows {
   return { text, types, shown: print({ text, types }, (path) => [`$${path.join('.')}`]) }
 }
@@ -43,7 +42,6 @@ export function listRowColumns({ text, types }: RestrictedRows): ReadonlySet<str
   return columns
 }
 
-/** A restriction with the name of its rule. */
 export interface NamedRestriction extends TableRestriction {
   readonly rule: RuleReference
 }
@@ -81,7 +79,6 @@ export function combineColumns(parts: readonly TableRestriction[]): VisibleColum
   return parts.map(({ columns }) => columns).reduce(intersectColumns)
 }
 
-/** Whether both leave the same of a table. */
 export function isSameRestriction(
   one: CallerRestriction | undefined,
   other: CallerRestriction | undefined,
@@ -108,7 +105,6 @@ export function listStructs(path: string): readonly string[] {
   return structs
 }
 
-/** A restriction for JSON. */
 export interface RestrictionReport {
   readonly rule: RuleReference
   /** Types by the path of the column. */

@@ -19,13 +19,12 @@ export function assertAnyPolicy(location: string, count: number): void {
   throw createFileError(location, message)
 }
 
-/** Returns the documents of files. Throws PolicyError with every error in them. */
+/** Throws PolicyError with every error in the files. */
 export function collectDocuments(files: readonly ParsedPolicies[]): readonly PolicyDocument[] {
   assertNone(files.flatMap(({ problems }) => problems))
   return files.flatMap(({ documents }) => documents)
 }
 
-/** Throws PolicyError with every problem that documents have together. */
 export function* assertDocuments(documents: readonly PolicyDocument[]): Steps<void> {
   assertNone(yield* findDocumentProblems(documents))
 }
@@ -60,7 +59,6 @@ export function* findDocumentProblems(documents: readonly PolicyDocument[]): Ste
 interface Declaration extends Position {
   readonly file: string
   readonly what: string
-  /** The tags that it declares. */
   readonly tags: readonly string[]
 }
 
@@ -106,10 +104,8 @@ function findOtherSpellings(declarations: readonly Declaration[]): readonly Poli
   )
 }
 
-/** Edits by which a name is taken for a misspelt one. */
 const maxEdits = 2
 
-/** Describes where a rule does not fit what is declared. */
 function* findMistakes(
   declared: PolicyTree,
   { namespace }: PolicyDocument,

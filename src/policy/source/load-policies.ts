@@ -19,7 +19,6 @@ import { isSameRestriction } from '../restrictions/restriction.ts'
 import { assertDocuments, collectDocuments } from './document-problems.ts'
 import { namePolicyFolders, readPolicyFolder, type PolicyText } from './policy-folder.ts'
 
-/** Creates the vocabulary of policies of a gateway with these settings. */
 export function createSettingsVocabulary({
   upstreams,
   unsafe,
@@ -52,7 +51,6 @@ export function createTextParser(
   }
 }
 
-/** Parses a policy file. */
 export function parsePolicyFile(file: PolicyText, vocabulary: PolicyVocabulary): ParsedPolicies {
   return runAtOnce(parseText(file, vocabulary))
 }
@@ -101,7 +99,6 @@ export function* compileDocuments(
   return { set, withShadowPolicies: hasShadows ? yield* compileSteps(documents) : set }
 }
 
-/** Compiles documents with unique names. */
 export function compileContents({ documents, tests }: PolicyContents): LoadedPolicies {
   return { tests, ...runAtOnce(compileDocuments(documents)) }
 }

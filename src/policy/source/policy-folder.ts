@@ -9,7 +9,6 @@ import { PolicyError } from '../language/policy-error.ts'
 /** Take half the time of those of `node:fs/promises`. */
 const [stat, readFile] = [promisify(fs.stat), promisify(fs.readFile)]
 
-/** A folder of policies with its subfolders. */
 export interface PolicyFolder {
   readonly path: string
   /** Before the names of its files; empty or ends with `/`. */
@@ -60,9 +59,7 @@ export function stampFiles(files: readonly PolicyFile[]): string {
   )
 }
 
-/**
- * A file is read only if it is unchanged for this long; file system timestamps have a resolution of some milliseconds.
- */
+/** A file is read only if it is unchanged for this long: timestamps of files have a resolution of some milliseconds. */
 export const resolveTimeMs = 100
 
 /** Whether it may be incomplete, or change again without a new stamp. */
@@ -130,7 +127,6 @@ function byName(one: { readonly name: string }, other: { readonly name: string }
   return one.name < other.name ? -1 : 1
 }
 
-/** Resolves the path, unless its entry is known to be no link. Throws PolicyError. */
 function statFile(path: string, name: string, entry?: fs.Dirent): Promise<PolicyFile> {
   return withFileErrors(name, async () => {
     const real = entry?.isSymbolicLink() === false ? path : await realpath(path)
@@ -138,7 +134,6 @@ function statFile(path: string, name: string, entry?: fs.Dirent): Promise<Policy
   })
 }
 
-/** Converts file system errors to a PolicyError that names the file. */
 async function withFileErrors<Value>(file: string, work: () => Promise<Value>): Promise<Value> {
   try {
     return await work()

@@ -51,7 +51,6 @@ export interface PolicySourceOptions {
   readonly onChange?: (change: PolicyChange) => void
 }
 
-/** A change of policies. */
 interface PolicyChange {
   /** Why it did not come into force: the previous documents of its source stay. Undefined if it did. */
   readonly error: PolicyError | undefined
@@ -149,10 +148,7 @@ export async function combineSources(
 
 const pollIntervalMs = 2000
 
-/**
- * Returns the sources of folders by path. Each of several must have a policy when it is opened: a mount of denies may be
- * missing.
- */
+/** Returns sources by path. Each of several must have a policy when it is opened: a mount of denies may be missing. */
 export function watchFolders(
   paths: readonly string[],
   vocabulary = builtInVocabulary,
@@ -163,10 +159,6 @@ export function watchFolders(
   )
 }
 
-/**
- * Loads the policies of a folder and reloads them when they change, completely or not at all. An error is reported once,
- * and again on each `reloadFiles`.
- */
 function watchFolder(folder: PolicyFolder, vocabulary: PolicyVocabulary, mayBeEmpty: boolean) {
   const { path } = folder
   const parse = createTextParser(vocabulary)

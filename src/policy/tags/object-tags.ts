@@ -33,7 +33,6 @@ export interface DeclaredTags extends Position {
   readonly tables: ReadonlyMap<string, DeclaredTable>
 }
 
-/** All tags that policies declare. */
 export interface TagVocabulary {
   /** Those of namespaces and tables, which conditions may name. */
   readonly ofObjects: ReadonlySet<string>
@@ -60,7 +59,6 @@ export function listTags(declarations: Iterable<DeclaredTags | undefined>): TagV
 
 const noColumns: ReadonlyMap<string, never> = new Map<string, never>()
 
-/** Tags of objects under policies that declare none. */
 export const noTags: ObjectTags = { names: [], vocabulary: listTags([]), columns: noColumns }
 
 /** Returns the tags of a namespace or table. `own` is what documents declare about it, `parent` the namespace that it is in. */

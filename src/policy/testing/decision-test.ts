@@ -34,7 +34,6 @@ export interface DecisionTest extends Expectation {
   readonly beneath: boolean
 }
 
-/** A test and what became of it: the number of its `decisions`, and those that disagree with it. */
 export type TestResult = ReturnType<typeof runTests>['results'][number]
 
 interface Disagreement {

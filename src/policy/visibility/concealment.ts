@@ -47,7 +47,6 @@ function canKnow(policies: PolicySet, request: AuthorizationRequest): boolean {
   return kind === 'namespace' && policies.findVisibleBeneath(request) !== undefined
 }
 
-/** Whether the principal may describe an object that it changed, for any facts of the description. */
 export function canDescribe(policies: PolicySet, request: AuthorizationRequest): boolean {
   const describing = describePermissionsByKind.get(request.kind)
   return describing !== undefined && couldUse(policies, request, describing.permission)
@@ -77,7 +76,6 @@ function findOnDeny(policies: PolicySet, namespace: Identifier): 403 | 404 | und
   return isSetTo404 ? 404 : deepest?.onDeny
 }
 
-/** Whether two policies above an object are of the same namespace. */
 function isSibling({ namespace }: PolicyDocument, other: PolicyDocument | undefined): boolean {
   return namespace.length === other?.namespace.length
 }

@@ -61,7 +61,6 @@ interface DescribePermission {
   readonly operation: OperationFacts
 }
 
-/** Some objects are described by no operation. */
 export const describePermissionsByKind = new Map<ObjectKind, DescribePermission>(
   operationNames.flatMap((permission) =>
     getOperation(permission).describesKinds.map((kind) => [
@@ -71,7 +70,6 @@ export const describePermissionsByKind = new Map<ObjectKind, DescribePermission>
   ),
 )
 
-/** The permissions that listings depend on. */
 export const describePermissions = {
   namespace: requireDescribePermission('namespace'),
   table: requireDescribePermission('table'),
@@ -90,7 +88,6 @@ interface Grant {
   readonly tables: readonly string[] | undefined
 }
 
-/** Creates the visibility of a policy tree. */
 export function createVisibility(tree: PolicyTree, subjects: SubjectNumbers): Visibility {
   // Created on first use, because many sets never need it.
   let cachedGrants: ReturnType<typeof indexGrants> | undefined
@@ -163,7 +160,6 @@ export function createVisibility(tree: PolicyTree, subjects: SubjectNumbers): Vi
   }
 }
 
-/** Returns the decision of the rule that allows, or may. */
 function findAllow(evaluation: Evaluation): Allowed | undefined {
   const rule = evaluate(evaluation)
   if (resultKind(rule, evaluation) === 'denied') return undefined
@@ -227,7 +223,6 @@ export function decideListing(
   return { decision: byVisibility ?? own, byVisibility }
 }
 
-/** The decision that allows a listing which no rule allows: something beneath may be visible to the caller. */
 export function findByVisibility(
   policies: Pick<Visibility, 'findVisibleBeneath'>,
   request: AuthorizationRequest,

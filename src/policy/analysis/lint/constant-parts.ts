@@ -100,7 +100,6 @@ function findConstant(text: string, variable: string, stated: Iterable<unknown>)
   return [...results][0]
 }
 
-/** Returns undefined if the result is no boolean. */
 function describeResult(evaluate: () => unknown): string | undefined {
   try {
     const result = evaluate()
@@ -131,7 +130,6 @@ function* listContexts(literals: readonly string[]): Generator<ReadonlyMap<strin
     yield new Map([otherName, ...keys].map((key) => [key, value]))
 }
 
-/** Lists the literal texts and the names of members. */
 export function listTexts(part: ASTNode): readonly string[] {
   return [...listNodes(part)].flatMap((node) => (node.op === '.' ? node.args[1] : (readText(node) ?? [])))
 }

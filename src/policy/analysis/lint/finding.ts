@@ -18,7 +18,6 @@ export interface Finding {
   readonly message: string
 }
 
-/** What a check looks at: a rule, or a document as a whole. */
 export type RuleOrDocument = Pick<LocatedRule, 'document'> & Partial<LocatedRule>
 
 /** What a check says about a rule or a document. The message continues its name. */
@@ -42,7 +41,6 @@ export function createFinding({ document, rule }: RuleOrDocument, [level, check,
   return { ...about, message: `${subject} ${message}` }
 }
 
-/** The finding for an error that keeps policies from coming into force. */
 export function createRefusedFinding({ file, line = 1, column, message }: PolicyProblem): Finding {
   return { level: 'error', check: 'refused', file, line, ...(column && { column }), message }
 }

@@ -31,7 +31,6 @@ import { isNamed, isOnFolders, isReached, type RuleIndex } from './rule-index.ts
 /** Where permissions are needed: on what the rule is about, on something else, or at the root. */
 type Place = 'own' | 'other' | 'root'
 
-/** A way around a rule. */
 interface Way {
   /** All permissions are needed, those of one place on one object. */
   readonly needs: readonly (readonly [place: Place, ...permissions: readonly Permission[]])[]
@@ -41,7 +40,6 @@ interface Way {
 const operations = operationNames.map(getOperation)
 const tableOperations = operations.filter(({ object }) => object === 'table')
 
-/** Lists the operations whose requests state a fact. */
 function listStating(fact: string, among: readonly Operation[] = operations): readonly Permission[] {
   return among.filter(({ facts }) => facts.some(([name]) => name === fact)).map(({ name }) => name)
 }
@@ -86,7 +84,6 @@ const waysOutOfNamespace: readonly Way[] = listStating('newName', moving).map((n
 /** Callers, namespaces and tables tried per rule; bounds the time of lint. */
 const maxCandidates = 20
 
-/** How callers may get around a rule. */
 interface Detour {
   readonly ways: readonly Way[]
   /** By default those that the rule covers. */
@@ -96,10 +93,8 @@ interface Detour {
   readonly isFree?: (caller: Subject, position: ObjectPosition) => boolean
 }
 
-/** Whether a condition is assumed to be true at a position. */
 type Holds = (condition: Condition, position: ObjectPosition) => boolean
 
-/** A way that a caller can go, by these grants. */
 interface OpenWay {
   readonly way: Way
   readonly grants: readonly { readonly permission: Permission; readonly by: LocatedRule }[]
@@ -264,7 +259,6 @@ function findGrant(
   return kind === 'denied' || by === undefined ? undefined : { permission, by }
 }
 
-/** Facts of requests that change a whole table. */
 function wholeTableFacts(permission: Permission): OperationFacts {
   const facts = constantFacts(permission)
   // An overwrite may also replace the rows of one branch only.
@@ -275,7 +269,6 @@ function wholeTableFacts(permission: Permission): OperationFacts {
 
 const changes: ReadonlySet<Permission> = new Set(changePermissions)
 
-/** The changes that the rule allows or denies on some branches only. */
 function listRestrictedByBranch(rule: PolicyRule): readonly Permission[] {
   const { condition } = rule
   if (condition?.facts.includes('branch') !== true) return []

@@ -163,7 +163,6 @@ function findGrantsToEveryone({ rule: { permissions, subjects } }: LocatedRule):
 const usingTables = ['query', 'write'].flatMap((group) => permissionGroups.get(group) ?? [])
 const opening = describePermissions.table.permission
 
-/** Finds grants to use tables without the permission to open them. */
 function findHalfGrants(own: LocatedRule, { set }: RuleIndex): readonly Remark[] {
   if (!usingTables.some((permission) => own.rule.permissions.has(permission))) return []
   const questions = listQuestions(own, opening, knownAsOnly)

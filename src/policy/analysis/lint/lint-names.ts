@@ -66,7 +66,7 @@ function describeUnusedTags(tags: DeclaredTags | undefined, named: ReadonlySet<s
   })
 }
 
-/** Describes tables that are denied beside declared ones. A restriction declares its columns itself. */
+/** A restriction declares its columns itself. */
 function describeUndeclared(
   { document: { namespace }, rule }: LocatedRule,
   set: PolicySet,
@@ -123,7 +123,7 @@ function listVariants(mention: string): readonly string[] {
   return [lower, ...shortened].map((text) => scope + text)
 }
 
-/** Returns the users or groups that a rule names, also in its exceptions. */
+/** Also in its exceptions. */
 export function listNames({ subjects }: PolicyRule, kind: 'users' | 'groups'): readonly string[] {
   return [...new Set([...subjects[kind], ...(subjects.except?.[kind] ?? [])])]
 }

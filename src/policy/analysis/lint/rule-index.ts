@@ -61,7 +61,6 @@ export function isReached(
   return isThere && wanted.some((permission) => permissions.has(permission))
 }
 
-/** Whether it is the requirement on the folders of commits. */
 export function isOnFolders(condition: Condition | undefined): boolean {
   return condition?.requirement !== undefined && 'folders' in condition.requirement
 }

@@ -49,7 +49,6 @@ interface KubernetesPolicyOptions {
 
 const minPauseMs = 1_000
 
-/** A Kubernetes namespace that is watched. */
 interface Watched {
   readonly namespace: PolicyNamespace
   readonly review: ReviewResources

@@ -15,7 +15,6 @@ import { mergeByPolicy } from '../../language/for-each.ts'
 import type { PolicyVocabulary } from '../../language/policy-vocabulary.ts'
 import type { PolicyContents } from '../load-policies.ts'
 
-/** What a Kubernetes namespace contains. */
 export interface NamespaceContent {
   readonly resources: readonly KubernetesObject[]
   /** Its own uid; any value if the settings name none. */
@@ -93,7 +92,6 @@ export function listDocuments(reviews: readonly Review[]): readonly PolicyDocume
     .toSorted((one, other) => (one.name < other.name ? -1 : 1))
 }
 
-/** Times of the API server have a fixed format in UTC and a resolution of a second. */
 function getAge({ metadata }: KubernetesObject): string {
   return `${String(metadata['creationTimestamp'])} ${metadata.name}`
 }
@@ -106,7 +104,6 @@ function createRefusal(resource: KubernetesObject, reason: RefusalReason, messag
   return { resource, reason, message, documents: [], tests: [] }
 }
 
-/** Refuses what counts for nothing, or would cost too much to parse. */
 function refuse(
   { platform, name }: PolicyNamespace,
   isReplaced: boolean,
@@ -265,7 +262,6 @@ function joinMessages(messages: readonly string[]): string {
   return shown.length > maxLength ? `${shown.slice(0, maxLength - 1)}…` : shown
 }
 
-/** What decisions and errors name as the file of a resource. */
 export function fileOfResource({ metadata: { namespace, name } }: KubernetesObject): string {
   return `${policyResourceName}/${namespace}/${name}`
 }

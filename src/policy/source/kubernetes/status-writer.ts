@@ -41,7 +41,6 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
   const reportedErrors = new Set<string>()
   let isUnavailable = false
 
-  /** Writes one status after the other. */
   async function writeAll(isReview: boolean): Promise<void> {
     for (const uid of results.keys()) {
       const result = results.get(uid)
@@ -108,7 +107,6 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
 
 type Condition = Readonly<Record<string, unknown>>
 
-/** Returns the condition that the resource has; undefined without a valid status. */
 function findAccepted({ status }: KubernetesObject): Condition | undefined {
   const { conditions } = getMembers(status)
   return Array.isArray(conditions)
@@ -116,7 +114,6 @@ function findAccepted({ status }: KubernetesObject): Condition | undefined {
     : undefined
 }
 
-/** Returns the condition that the resource should have in place of `present`. */
 function createCondition(
   { generation: observedGeneration, reason, message }: ResourceResult,
   present: Condition | undefined,
