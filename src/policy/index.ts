@@ -2,19 +2,11 @@
  * Access policies: read and compiled (`loadPolicies`, `watchFolders`), they are a `PolicySet` that decides; reports say what it decides
  * for whom and why.
  */
-export {
-  type Answer,
-  type ChangeSummary,
-  diffPolicies,
-  type PolicyChange,
-  type ReportedCaller,
-  summarizeDiff,
-} from './analysis/diff-policies.ts'
+export { diffPolicies } from './analysis/diff-policies.ts'
 export { explain } from './analysis/explain.ts'
+export { formatDiff, formatGroups } from './analysis/format-diff.ts'
 export {
   formatAnswer,
-  formatColumns,
-  formatConditionResult,
   formatGrants,
   formatPart,
   formatPolicySubject,
@@ -45,19 +37,12 @@ export {
 } from './conditions/permission-facts.ts'
 export type { ReportConditionFailure } from './engine/compiled-rule.ts'
 export { type Allowed, type Decision, qualifiedRuleName, type RuleReference } from './engine/decision.ts'
-export {
-  isNamespaceMember,
-  objectKindOfPermission,
-  type ObjectPosition,
-  objectPosition,
-} from './engine/object-position.ts'
-export { anonymousSubject, type KnownCaller } from './engine/subject.ts'
-export { mergeByPolicy } from './language/for-each.ts'
+export { isNamespaceMember, objectKindOfPermission, objectPosition } from './engine/object-position.ts'
+export type { KnownCaller } from './engine/subject.ts'
 export type { PolicyDocument } from './language/policy-document.ts'
 export { formatProblem, PolicyError, type PolicyProblem } from './language/policy-error.ts'
 export {
   createPolicyVocabulary,
-  describePermissionSet,
   listPermissions,
   type PolicyVocabulary,
   type VocabularyOptions,

@@ -3,12 +3,17 @@ import type { Command } from 'commander'
 import { formatIdentifierText } from '../../catalog-api/index.ts'
 import type { Io } from '../common/io.ts'
 import { readAuditLog, readRecordedCall } from '../../audit/index.ts'
-import { countCalls, formatAnswer, type ReplayedCalls, replayCalls } from '../../policy/index.ts'
+import {
+  countCalls,
+  formatAnswer,
+  formatGroups,
+  type ReplayedCalls,
+  replayCalls,
+} from '../../policy/index.ts'
 import { collect, parseTimeOrAge } from '../common/arguments.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
 import { LogProblems } from '../common/log-problems.ts'
 import { addReport, configOption, loadSources, type Report } from './policy-command.ts'
-import { formatGroups } from './policy-diff.ts'
 
 interface Options {
   readonly audit: string

@@ -271,30 +271,3 @@ function reportInputs({ caller, conditions }: Known): Pick<PolicyChange, 'caller
     conditions: Object.fromEntries(conditions),
   }
 }
-
-/** A change of several operations, at several positions, for the same callers by the same rules. */
-export interface ChangeSummary extends Omit<PolicyChange, 'operation' | keyof ObjectPosition> {
-  readonly operations: ReadonlySet<Permission>
-  readonly positions: readonly ObjectPosition[]
-}
-
-/** Summarizes changes for people: those that differ only in the operation or the position are one. */
-export function summarizeDiff(changes: readonly PolicyChange[]): readonly ChangeSummary[] {
-  const byPosition = groupBy(changes, (change) => JSON.stringify({ ...change, operation: undefined }))
-  const located = [...byPosition.values()].flatMap((alike) => {
-    const operations = alike.map(({ operation }) => operation)
-    return alike.slice(0, 1).map(({ namespace, table, operation: _operation, ...change }) => ({
-      change,
-      operations,
-      position: { namespace, table },
-    }))
-  })
-  const merged = groupBy(located, ({ change, operations }) => JSON.stringify([change, operations]))
-  return [...merged.values()].flatMap((alike) =>
-    alike.slice(0, 1).map(({ change, operations }) => ({
-      ...change,
-      operations: new Set(operations),
-      positions: alike.map(({ position }) => position),
-    })),
-  )
-}

@@ -1,0 +1,103 @@
+import { formatIdentifierText, type Permission } from '../../catalog-api/index.ts'
+import { groupBy } from '../../lib/index.ts'
+import type { ObjectPosition } from '../engine/object-position.ts'
+import { anonymousSubject } from '../engine/subject.ts'
+import { mergeByPolicy } from '../language/for-each.ts'
+import type { PolicyDocument } from '../language/policy-document.ts'
+import { describePermissionSet } from '../language/policy-vocabulary.ts'
+import type { Answer, PolicyChange, ReportedCaller } from './diff-policies.ts'
+import { formatAnswer, formatColumns, formatConditionResult, formatPolicySubject } from './format-policy.ts'
+
+/** The lines of each change beneath its caller, with changes of several documents of a policy with `forEach` in one. */
+export function formatDiff(
+  found: readonly PolicyChange[],
+  documents: readonly PolicyDocument[],
+): readonly string[] {
+  const instances = new Set(documents.filter(({ instance }) => instance).map(({ name }) => name))
+  const changes = summarizeDiff(found).map((summary) => {
+    // The policy with `forEach` that decides now or, if that has none, the one that decided.
+    const deciding = [summary.after, summary.before].map(({ rule }) => rule?.policy ?? '')
+    return { message: formatChange(summary), policy: deciding.find((name) => instances.has(name)) ?? '' }
+  })
+  return formatGroups(mergeByPolicy(changes, documents, () => '').map(({ message }) => message.split('\n')))
+}
+
+/** Prints what has the same first line beneath that. */
+export function formatGroups(parts: readonly (readonly string[])[]): readonly string[] {
+  const groups = groupBy(parts, ([title = '']) => title)
+  return [...groups].flatMap(([title, all]) => [title, ...all.flatMap((lines) => lines.slice(1))])
+}
+
+/** In several lines, the first of which names the caller. */
+function formatChange(change: ChangeSummary): string {
+  const { caller, direction, positions, operations, conditions, before, after } = change
+  return [
+    formatCaller(caller),
+    `  ${direction}  ${formatPositions(positions)}: ${describePermissionSet(operations)}`,
+    ...Object.entries(conditions).map(([text, result]) => `    if ${formatConditionResult(text, result)}`),
+    ...formatOtherColumns('gains', after, before),
+    ...formatOtherColumns('loses', before, after),
+    `    before: ${formatAnswer(before)}`,
+    `    after:  ${formatAnswer(after)}`,
+  ].join('\n')
+}
+
+const maxPositions = 10
+
+function formatPositions(positions: readonly ObjectPosition[]): string {
+  const texts = positions.map(({ namespace, table }) => {
+    const text = formatIdentifierText(namespace)
+    return table === undefined
+      ? `${text} and what no policy names beneath`
+      : `tables in ${text} such as ${table}`
+  })
+  const hidden = texts.length - maxPositions
+  return [...texts.slice(0, maxPositions), ...(hidden > 0 ? [`${hidden} more`] : [])].join('; ')
+}
+
+/** The columns that only one of two restricted answers has. */
+function formatOtherColumns(direction: string, one: Answer, other: Answer): readonly string[] {
+  if (one.restriction === undefined || other.restriction === undefined) return []
+  const { columns } = other.restriction
+  const own = Object.entries(one.restriction.columns).filter(([path, type]) => columns[path] !== type)
+  return own.length === 0 ? [] : [`    ${direction}  columns ${formatColumns(Object.fromEntries(own))}`]
+}
+
+function formatCaller({ anonymous, user, key, groups, notInGroups }: ReportedCaller): string {
+  if (anonymous) return formatPolicySubject(anonymousSubject)
+  const others = notInGroups === 'all others' ? undefined : notInGroups
+  const known = [
+    ...(user === undefined ? [] : [`user ${user}`]),
+    ...(key === undefined ? [] : [`key ${key}`]),
+    ...groups.map((group) => `${others ? 'in ' : ''}group ${group}`),
+    ...(others ?? []).map((group) => `not in group ${group}`),
+  ].join(' and ')
+  return others ? `callers that are ${known || 'not named'}` : known || 'callers that no policy names'
+}
+
+/** A change of several operations, at several positions, for the same callers by the same rules. */
+interface ChangeSummary extends Omit<PolicyChange, 'operation' | keyof ObjectPosition> {
+  readonly operations: ReadonlySet<Permission>
+  readonly positions: readonly ObjectPosition[]
+}
+
+/** Summarizes changes for people: those that differ only in the operation or the position are one. */
+function summarizeDiff(changes: readonly PolicyChange[]): readonly ChangeSummary[] {
+  const byPosition = groupBy(changes, (change) => JSON.stringify({ ...change, operation: undefined }))
+  const located = [...byPosition.values()].flatMap((alike) => {
+    const operations = alike.map(({ operation }) => operation)
+    return alike.slice(0, 1).map(({ namespace, table, operation: _operation, ...change }) => ({
+      change,
+      operations,
+      position: { namespace, table },
+    }))
+  })
+  const merged = groupBy(located, ({ change, operations }) => JSON.stringify([change, operations]))
+  return [...merged.values()].flatMap((alike) =>
+    alike.slice(0, 1).map(({ change, operations }) => ({
+      ...change,
+      operations: new Set(operations),
+      positions: alike.map(({ position }) => position),
+    })),
+  )
+}
