@@ -30,7 +30,10 @@ const errors: [line: string, message: RegExp][] = [
   ['keys create --store a --pepper-file b --principal c --expires never', /expected a time/],
   ['keys revoke --store keys.yaml', /missing required argument 'key-id'/],
   ['policy', /Usage/],
-  ['policy who-can --policies policies DropTabel a', /unknown operation "DropTabel"; did you mean "DropTable"\?/],
+  [
+    'policy who-can --policies policies DropTabel a',
+    /unknown operation "DropTabel"; did you mean "DropTable"\?/,
+  ],
   ['policy who-can --policies a DropTable a//b', /a part of the id is empty/],
   ['policy explain --policies a --fact brunch=x DropTable a', /unknown fact "brunch"/],
   ['policy replay --audit a --candidate b --since never', /expected a time/],
