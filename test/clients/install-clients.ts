@@ -29,17 +29,13 @@ const installers: readonly Installer[] = [
   [newestLancedb, installNewestLancedb],
   ...javaClients.map((client): Installer => [client, () => installJavaClient(client)]),
   ['rust', fetchRustCrates],
-  [
-    'lancedb-sources',
-    async () => {
-      await fetchLancedbSources()
-    },
-  ],
+  ['lancedb-sources', async () => void (await fetchLancedbSources())],
   ['openapi-linters', installLinters],
   ...getKeys(languages).map((name): Installer => [
     `generated ${name}`,
     () => installGenerator(languages[name].toolchain),
   ]),
+  ['generated Go', () => installGenerator('go')],
 ]
 
 /** Installs the real clients, and prints which cannot be installed and why. */

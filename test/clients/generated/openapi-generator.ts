@@ -57,14 +57,6 @@ export const languages = {
     ],
     command: [process.execPath, 'built/scenario.js'],
   },
-  Go: {
-    generator: 'go',
-    toolchain: 'go',
-    properties: 'packageName=catalog',
-    scenario: [['scenario.go', 'scenario/main.go']],
-    build: [['go', 'build', '-o', 'scenario/scenario', './scenario']],
-    command: ['scenario/scenario'],
-  },
 } as const satisfies Readonly<Record<string, Language>>
 
 /** Fetches the generator unless it is in the cache. Rejects if that is not possible, or `toolchain` is not there. */
@@ -87,10 +79,9 @@ export async function buildClient(language: Language, document: string): Promise
   const folder = join(cachedClient('generated'), language.generator)
   await rm(folder, { recursive: true, force: true })
   await mkdir(folder, { recursive: true })
-  const names = ['--git-host', 'example.org', '--git-user-id', 'catalog', '--git-repo-id', 'client']
-  const options = ['--additional-properties', language.properties, ...names]
-  const generator = ['-jar', jar, 'generate', '-i', document, '-g', language.generator, '-o', folder]
-  await runQuietly(['java', ...generator, ...options], folder)
+  const options = ['-i', document, '-g', language.generator, '-o', folder]
+  const properties = ['--additional-properties', language.properties]
+  await runQuietly(['java', '-jar', jar, 'generate', ...options, ...properties], folder)
   for (const [source, target] of language.scenario) {
     await mkdir(dirname(join(folder, target)), { recursive: true })
     await copyFile(fileURLToPath(new URL(`scenarios/${source}`, import.meta.url)), join(folder, target))
