@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, expect, inject, it } from 'vitest'
 import { startDev } from '../../e2e/running-dev.ts'
-import { hasOpenssl, makeAuthority } from '../../identity/mtls/test-certificates.ts'
 import { findProgram, readExample } from '../documented-program.ts'
 import { pythonOf, type PythonEnvironment } from './python-environments.ts'
 import { startTokenGateway } from '../token-gateway.ts'
@@ -13,10 +12,6 @@ import { temporaryFolder } from '../../support/temporary-folder.ts'
 const run = promisify(execFile)
 const dev = await startDev()
 afterAll(() => dev.remove())
-
-const withKey = await findProgram('python lancedb')
-const keySetting = 'api_key=os.environ["KEY"],'
-const imports = 'from lancedb.remote import ClientConfig, TlsConfig\n'
 
 /** Returns what a program prints. */
 async function runPython(
@@ -44,26 +39,12 @@ it.for<[label: string, PythonEnvironment, printed: string]>([
   expect(await runPython(environment, await program, variables)).toBe(printed)
 })
 
-it('the documented settings for Python work: a token, and one of a file', async ({ skip }) => {
+it('the documented provider of headers for Python sends the token of a file', async ({ skip }) => {
   skip(!inject('installedClients').includes('lancedb-0.40.0'), 'lancedb-0.40.0 is not installed')
   const gateway = await startTokenGateway()
-  const token = await gateway.sign('alice')
   const tokenFile = join(await temporaryFolder(), 'token')
-  await writeFile(tokenFile, `${token}\n`)
-  const variables = { CATALOG_URL: gateway.url, TOKEN: token, TOKEN_FILE: tokenFile }
-  const headers = 'extra_headers={"authorization": f"Bearer {os.environ[\'TOKEN\']}"}'
-  const withToken = withKey.replace(keySetting, `api_key="", client_config=ClientConfig(${headers}),`)
-  expect(await runPython('lancedb-0.40.0', imports + withToken, variables)).toBe('hello\n')
+  await writeFile(tokenFile, `${await gateway.sign('alice')}\n`)
+  const variables = { CATALOG_URL: gateway.url, TOKEN_FILE: tokenFile }
   const provider = await readExample('header_provider.py')
   expect(await runPython('lancedb-0.40.0', provider, variables)).toBe('1\n')
-})
-
-it.skipIf(!hasOpenssl())('the documented settings for Python work: a private authority', async ({ skip }) => {
-  skip(!inject('installedClients').includes('lancedb-0.40.0'), 'lancedb-0.40.0 is not installed')
-  const authority = await makeAuthority(await temporaryFolder(), 'authority')
-  const gateway = await startTokenGateway(await authority.issue('gateway', 'IP:127.0.0.1'))
-  const variables = { CATALOG_URL: gateway.url, KEY: gateway.key, CA_FILE: authority.certFile }
-  const tls = 'client_config=ClientConfig(tls_config=TlsConfig(ssl_ca_cert=os.environ["CA_FILE"])),'
-  const trusting = withKey.replace(keySetting, `${keySetting} ${tls}`)
-  expect(await runPython('lancedb-0.40.0', imports + trusting, variables)).toBe('hello\n')
 })

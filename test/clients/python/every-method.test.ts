@@ -7,7 +7,7 @@ import { scriptCommand } from './python-scripts.ts'
 const newest = 'lancedb-0.40.0'
 
 /** The scenarios that python-clients.test.ts runs with the newest client. */
-const scenarios = ['lancedb', 'lancedb_async', 'lancedb_methods', 'lancedb_jobs']
+const scenarios = ['lancedb', 'lancedb_async', 'lancedb_methods']
 
 /** Methods that no scenario calls, with the reason. */
 const notCalled: Readonly<Record<string, string>> = {

@@ -20,8 +20,6 @@ async def main():
     db = await lancedb.connect_async("db://any", api_key=key, host_override=url)
     with reported("create"):
         table = await db.create_table("people_async", rows, mode="overwrite")
-    with reported("list"):
-        expect("people_async" in await db.table_names(), True)
     with reported("add"):
         await table.add(rows)
     with reported("count often at once"):
@@ -49,30 +47,19 @@ async def main():
         await table.checkout(1)
         await table.restore()
         expect(await table.count_rows(), 3)
-    with reported("create indices, and again"):
-        for _ in range(2):
-            await table.create_index("id", config=BTree())
-            await table.create_index("text", config=FTS())
-        expect(sorted(index.columns[0] for index in await table.list_indices()), ["id", "text"])
+    with reported("create indices"):
+        await table.create_index("id", config=BTree())
+        await table.create_index("text", config=FTS())
     with reported("statistics"):
         name = (await table.list_indices())[0].name
         expect((await table.index_stats(name)).num_indexed_rows, 3)
         expect((await table.stats())["num_rows"], 3)
-    with reported("search text with a filter"):
-        query = table.query().nearest_to_text("dog", ["text"]).where("id = 3").limit(9)
-        expect((await query.to_arrow()).num_rows, 1)
     with reported("search text and vectors"):
         query = table.query().nearest_to(vector).nearest_to_text("dog", ["text"]).limit(3)
         expect((await query.to_arrow()).num_rows > 0, True)
-    with reported("namespaces"):
-        await db.create_namespace(["teams_async"])
-        await db.create_table("people", rows, namespace_path=["teams_async"])
-        expect((await db.list_tables(namespace_path=["teams_async"])).tables, ["people"])
-        await db.drop_table("people", namespace_path=["teams_async"])
-        await db.drop_namespace(["teams_async"])
     with reported("drop"):
         await db.drop_table("people_async")
-        expect("people_async" in await db.table_names(), False)
+        expect((await db.list_tables()).tables, [])
     with reported("close"):
         db.close()
         expect(db.is_open(), False)

@@ -63,8 +63,11 @@ step("delete it", lambda: table.branches.delete("draft"))
 step("add a computed column", lambda: table.add_columns(computed={"twice": "id * 2"}))
 job = step("start a backfill", lambda: table.refresh_column_async("twice"))
 step("wait for it", lambda: expect(job.wait(timeout).rows_assigned, 3))
+step("read the column", lambda: expect(sorted(row["twice"] for row in table.search().to_list()), [2, 4, 6]))
+step("events of the job", lambda: expect("DONE" in job.events()["state"].to_pylist(), True))
 step("find its job", lambda: expect(db.open_job(job.id).status(), "finished"))
 step("list jobs", lambda: expect(db.list_jobs()[0].state, "finished"))
+step("cancel it after its end", job.cancel)
 step("cancel a job", lambda: db.cancel_job(job.id))
 
 

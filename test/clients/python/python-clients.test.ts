@@ -21,7 +21,6 @@ async function runOnDev(environment: PythonEnvironment, script: string) {
 it.for<Case>([
   ['lancedb-0.40.0', 'lancedb_scenario.py', 'InsertIntoTable', ['people']],
   ['lancedb-0.40.0', 'lancedb_async_scenario.py', 'InsertIntoTable', ['people_async']],
-  ['lancedb-0.40.0', 'lancedb_jobs_scenario.py', 'AlterTableAddColumns', ['source']],
   ['lancedb-0.40.0', 'lancedb_methods_scenario.py', 'UpdateFieldMetadata', ['things']],
   ['lancedb-0.27.1', 'lancedb_scenario.py', 'InsertIntoTable', ['people']],
   ['lancedb-0.18.0', 'lancedb_scenario.py', 'InsertIntoTable', ['people']],
