@@ -73,9 +73,6 @@ final class SparkScenario {
             expectRows(
                 "SELECT * FROM writer.demo.people ORDER BY id",
                 "[[1,ann,31], [3,eve,20], [4,fay,21]]"));
-    step(
-        "select an old version",
-        () -> expectRows("SELECT count(*) FROM writer.demo.people VERSION AS OF 3", "[[3]]"));
   }
 
   private void createFromQueries() {
