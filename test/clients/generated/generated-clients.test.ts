@@ -42,8 +42,7 @@ it.for(getKeys(languages))(
     const folder = await buildClient(languages[name], `${dev.url}/openapi.json`)
     const [program, ...options] = languages[name].command
     const command = [program, ...options, await writeRows()] as const
-    const { passed, failed } = await runScenario(command, dev.url, dev.key, folder)
-    expect(failed).toEqual([])
+    const passed = await runScenario(command, dev.url, dev.key, folder)
     expect(passed).toHaveLength(13)
   },
 )

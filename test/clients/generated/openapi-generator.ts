@@ -35,7 +35,10 @@ export const languages = {
     generator: 'python',
     toolchain: 'python3',
     properties: 'packageName=catalog',
-    scenario: [['scenario.py', 'scenario.py']],
+    scenario: [
+      ['../../python/steps.py', 'steps.py'],
+      ['scenario.py', 'scenario.py'],
+    ],
     build: [],
     // Its packages include those that generated code needs.
     command: [pythonOf('lance-14.0.2'), 'scenario.py'],

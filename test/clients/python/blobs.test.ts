@@ -62,8 +62,7 @@ it('the newest client of LanceDB reads blobs by ranges', async ({ skip }) => {
   })
   upstream.answering = serveBlobs
   const command = scriptCommand('lancedb-0.40.0', 'lancedb_blobs_scenario.py')
-  const { passed, failed } = await runScenario(command, gateway.url, gateway.key('dev'))
-  expect(failed).toEqual([])
+  const passed = await runScenario(command, gateway.url, gateway.key('dev'))
   expect(passed).toHaveLength(4)
   expect(upstream.requests.filter(({ target }) => target.includes('/blob/image/7/bytes'))).toHaveLength(2)
 })

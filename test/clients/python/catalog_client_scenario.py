@@ -10,7 +10,7 @@ import lance
 import lance_namespace_urllib3_client as generated
 import pyarrow as pa
 
-from steps import expect, expect_error, finish, reported, step
+from steps import expect, expect_error, finish, reported, step, stream
 
 url, key = sys.argv[1:]
 models = generated.models
@@ -33,13 +33,6 @@ people = "all$people"
 def call(operation, *arguments, **options):
     not_called.discard(operation)
     return operations[operation](*arguments, **options)
-
-
-def stream(table):
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    return sink.getvalue().to_pybytes()
 
 
 def count(table=people, **request):

@@ -17,13 +17,8 @@ describe.skipIf(!hasOpenssl())('tokens and a private authority (skipped without 
     skip(!inject('installedClients').includes('lancedb-0.40.0'), 'lancedb-0.40.0 is not installed')
     const gateway = await startTlsGateway()
     const [token, other] = [await gateway.sign('alice'), await gateway.sign('bob')]
-    const scenario = [
-      ...scriptCommand('lancedb-0.40.0', 'credentials_scenario.py'),
-      gateway.caFile,
-      other,
-    ] as const
-    const { passed, failed } = await runScenario(scenario, gateway.url, token)
-    expect(failed).toEqual([])
+    const command = scriptCommand('lancedb-0.40.0', 'credentials_scenario.py', gateway.caFile, other)
+    const passed = await runScenario(command, gateway.url, token)
     expect(passed).toHaveLength(7)
 
     const changesOf = async (table: string) => {
@@ -43,10 +38,8 @@ describe.skipIf(!hasOpenssl())('tokens and a private authority (skipped without 
   it('pylance commits with a token', async ({ skip }) => {
     skip(!inject('installedClients').includes('lance-14.0.2'), 'lance-14.0.2 is not installed')
     const gateway = await startTlsGateway()
-    const command = scriptCommand('lance-14.0.2', 'lance_credentials_scenario.py')
-    const scenario = [...command, gateway.caFile] as const
-    const { passed, failed } = await runScenario(scenario, gateway.url, await gateway.sign('alice'))
-    expect(failed).toEqual([])
+    const command = scriptCommand('lance-14.0.2', 'lance_credentials_scenario.py', gateway.caFile)
+    const passed = await runScenario(command, gateway.url, await gateway.sign('alice'))
     expect(passed).toHaveLength(7)
     const commits = await auditedChanges(gateway.auditFolder, 'CreateTableVersion', ['lake', 'written'])
     const committers = commits.map(({ intent, outcome }) => [intent.principal.name, outcome?.result])

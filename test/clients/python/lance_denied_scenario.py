@@ -8,7 +8,7 @@ import lance_namespace
 import pyarrow as pa
 from lance_namespace import CreateNamespaceRequest, InsertIntoTableRequest
 
-from steps import expect, expect_error, finish, step
+from steps import expect, expect_error, finish, step, stream
 
 owner_key, url, key = sys.argv[1:]
 version = int(lance.__version__.split(".")[0])
@@ -33,11 +33,7 @@ def commit_without_retries(catalog):
 
 
 def insert(catalog):
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, rows.schema) as writer:
-        writer.write_table(rows)
-    stream = sink.getvalue().to_pybytes()
-    catalog.insert_into_table(InsertIntoTableRequest(id=table_id, mode="append"), stream)
+    catalog.insert_into_table(InsertIntoTableRequest(id=table_id, mode="append"), stream(rows))
 
 
 def expect_error_soon(part, action):

@@ -16,7 +16,7 @@ from lance_namespace import (
 )
 from lance_namespace_urllib3_client.models import QueryTableRequestVector
 
-from steps import expect, finish, step
+from steps import expect, finish, step, stream
 
 url, key = sys.argv[1:]
 version = int(lance.__version__.split(".")[0])
@@ -28,13 +28,6 @@ written = [*namespace, "written"]
 streamed = [*namespace, "streamed"]
 vectors = pa.array([[i / 10] * 4 for i in range(3)], pa.list_(pa.float32(), 4))
 rows = pa.table({"id": pa.array([1, 2, 3], pa.int64()), "v": vectors})
-
-
-def stream(table):
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    return sink.getvalue().to_pybytes()
 
 
 def write(mode):

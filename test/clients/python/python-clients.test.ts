@@ -10,8 +10,7 @@ type Case = [PythonEnvironment, script: string, change: string, id: readonly str
 async function runOnDev(environment: PythonEnvironment, script: string) {
   const dev = await startDev()
   onTestFinished(() => dev.remove())
-  const { passed, failed } = await runScenario(scriptCommand(environment, script), dev.url, dev.key)
-  expect(failed).toEqual([])
+  const passed = await runScenario(scriptCommand(environment, script), dev.url, dev.key)
   return {
     passed,
     changesOf: (change: string, id: readonly string[]) => auditedChanges(dev.auditFolder, change, id),

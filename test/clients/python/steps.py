@@ -3,6 +3,8 @@
 import os
 from contextlib import contextmanager
 
+import pyarrow as pa
+
 
 @contextmanager
 def reported(name):
@@ -49,6 +51,14 @@ def causes(error):
     while error is not None:
         yield error
         error = error.__cause__
+
+
+def stream(table):
+    """Returns a table as the bytes of an Arrow stream."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return sink.getvalue().to_pybytes()
 
 
 def finish():

@@ -1,9 +1,10 @@
 """What a user does with a generated Python client: scenario.py ARROW_FILE URL KEY"""
 
 import sys
-import traceback
 
 import catalog
+
+from steps import expect, finish, step
 
 rows_file, url, key = sys.argv[1:]
 configuration = catalog.Configuration(host=url, api_key={"apiKey": key})
@@ -12,19 +13,6 @@ namespaces = catalog.NamespaceApi(client)
 tables = catalog.TableApi(client)
 with open(rows_file, "rb") as file:
     rows = file.read()
-
-
-def step(name, action):
-    try:
-        action()
-        print("ok", name, flush=True)
-    except Exception:
-        print("failed", f"{name}: {traceback.format_exc()[-500:]}".replace("\n", " "), flush=True)
-
-
-def expect(found, expected):
-    if found != expected:
-        raise AssertionError(f"expected {expected!r}, found {found!r}")
 
 
 def describe_missing():
@@ -65,3 +53,4 @@ step("list tables", lambda: expect(namespaces.list_tables("python", limit=1).tab
 step("an error has its code", describe_missing)
 step("drop the table", lambda: tables.drop_table("python$people"))
 step("drop the namespace", lambda: namespaces.drop_namespace("python", catalog.DropNamespaceRequest()))
+finish()
