@@ -8,8 +8,8 @@ import { helm, helms, kubectl } from '../helm/helm-programs.ts'
 import { configMapsOfOthers, secretsOf } from '../helm/mounted-pod.ts'
 import type { KubernetesObject } from './support/api-client.ts'
 import { startApiServer, type ApiServer } from './support/start-api-server.ts'
-import type { Daemon } from './support/daemon.ts'
-import { startControllers } from './support/start-controllers.ts'
+import { startDaemon, type Daemon } from './support/daemon.ts'
+import { programFile } from './support/kubernetes-programs.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 /** Kubernetes namespaces that values in `ci/` name. */
@@ -20,6 +20,19 @@ const foreignKinds = [
   { group: 'monitoring.coreos.com', version: 'v1', kind: 'ServiceMonitor', plural: 'servicemonitors' },
   { group: 'monitoring.coreos.com', version: 'v1', kind: 'PrometheusRule', plural: 'prometheusrules' },
 ] as const
+
+/** Starts the controllers of Kubernetes: they create pods, which admission checks, and nothing runs them. */
+function startControllers({ kubeconfig, caFile, serviceAccountKeyFile, folder }: ApiServer) {
+  const words = [
+    `--kubeconfig=${kubeconfig}`,
+    '--leader-elect=false',
+    '--secure-port=0',
+    `--service-account-private-key-file=${serviceAccountKeyFile}`,
+    `--root-ca-file=${caFile}`,
+  ]
+  const name = 'kube-controller-manager'
+  return startDaemon(programFile(name), words, join(folder, `${name}.log`))
+}
 
 let apiServer: ApiServer
 let controllers: Daemon

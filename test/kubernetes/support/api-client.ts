@@ -28,6 +28,7 @@ export interface ApiClient {
   get<Value = KubernetesObject>(path: string): Promise<Value>
   text(path: string): Promise<string>
   post<Value = KubernetesObject>(path: string, body: object): Promise<Value>
+  put(path: string, body: object): Promise<void>
   /** Applies a merge patch. */
   patch<Value = KubernetesObject>(path: string, body: object): Promise<Value>
   delete(path: string, body?: object): Promise<void>
@@ -48,7 +49,7 @@ const requestMs = 30_000
 export function createApiClient({ url, caFile, token }: Credentials): ApiClient {
   const agent = new Agent({ connect: { ca: readFileSync(caFile) } })
   const send = async (
-    method: 'DELETE' | 'GET' | 'PATCH' | 'POST',
+    method: 'DELETE' | 'GET' | 'PATCH' | 'POST' | 'PUT',
     path: string,
     body?: object,
     type?: string,
@@ -78,6 +79,7 @@ export function createApiClient({ url, caFile, token }: Credentials): ApiClient 
     text: (path) => send('GET', path),
     post: (path, body) => parse(send('POST', path, body)),
     patch: (path, body) => parse(send('PATCH', path, body, 'application/merge-patch+json')),
+    put: async (path, body) => void (await send('PUT', path, body)),
     async delete(path, body) {
       await send('DELETE', path, body)
     },

@@ -17,8 +17,6 @@ export interface ApiServer {
   readonly kubeconfig: string
   /** A file with the certificate authority of the API server. */
   readonly caFile: string
-  /** The bearer token of an administrator. */
-  readonly adminToken: string
   /** The private key of tokens of service accounts. */
   readonly serviceAccountKeyFile: string
   /** A client of the administrator. */
@@ -72,7 +70,6 @@ export async function startApiServer({
   const apiServer = {
     ...files,
     url,
-    adminToken,
     folder,
     async stop() {
       await server?.close()
