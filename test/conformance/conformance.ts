@@ -10,7 +10,6 @@ import { rowCases } from './cases/rows.ts'
 import { tableNameCases } from './cases/table-names.ts'
 import { tableCases } from './cases/tables.ts'
 import { tagAndBranchCases } from './cases/tags-and-branches.ts'
-import { transactionCases } from './cases/transactions.ts'
 import { versionCases } from './cases/versions.ts'
 import { NotImplemented, NotTestable, type ConformanceTarget } from './catalog-client.ts'
 import { createSite, createFixture, removeFixture, type Case, type Fixture } from './fixture.ts'
@@ -45,7 +44,6 @@ const all: readonly Case[] = [
   ...batchCases,
   ...tagAndBranchCases,
   ...indexCases,
-  ...transactionCases,
 ].toSorted((one, other) => operationNames.indexOf(one.operation) - operationNames.indexOf(other.operation))
 
 const routine: ReadonlySet<Case | undefined> = new Set(routineCases)

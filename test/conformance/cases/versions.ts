@@ -138,4 +138,14 @@ export const versionCases = cases({
       await rejects('RestoreTable', sampleTable, { version: -1 }, 'InvalidInput')
     },
   },
+  DescribeTransaction: {
+    'describes a successful transaction': async ({ ok, table }) => {
+      // The transaction that created the table: the id of the table and the version.
+      const { status } = await ok('DescribeTransaction', [...(await table()), '1'], { body: {} })
+      match(String(status), /^succeeded$/i)
+    },
+    'rejects a missing transaction': async ({ rejects, sampleTable }) => {
+      await rejects('DescribeTransaction', [...sampleTable, '99'], {}, 'TransactionNotFound')
+    },
+  },
 })
