@@ -139,8 +139,7 @@ async function expectTrue(gateway: KillableGateway, clients: Clients, location: 
   )
   for (const request of clients.acknowledged)
     expect([request, results.get(request)]).toEqual([request, 'committed'])
-  const resolved = ofKind(records, 'resolved')
-  for (const { request, result } of resolved) {
+  for (const { request, result } of ofKind(records, 'resolved')) {
     expect([request, results.get(request)]).toEqual([request, 'unknown'])
     results.set(request, result)
   }
@@ -151,7 +150,6 @@ async function expectTrue(gateway: KillableGateway, clients: Clients, location: 
     if (result !== 'undecided')
       expect([request, result === 'committed']).toEqual([request, happened.has(request)])
   }
-  if (kills > 10) console.log(tally(resolved), `of ${sent.length} changes`)
 }
 
 async function requestsThatHappened(
@@ -180,15 +178,4 @@ async function requestsThatHappened(
     for (const number of numbers) if (number >= 0) found.add(`insert-${number}`)
   }
   return found
-}
-
-function tally(
-  resolved: readonly { operation?: string; request: string; result: string; evidence: string }[],
-) {
-  const counts: Record<string, number> = {}
-  for (const { request, result } of resolved) {
-    const key = `${request.split('-')[0]} ${result}`
-    counts[key] = (counts[key] ?? 0) + 1
-  }
-  return counts
 }
