@@ -23,6 +23,7 @@ const probes = (port: string) => ({
   livenessProbe: probe('/livez', port),
   readinessProbe: { ...probe('/readyz', port), failureThreshold: 2, periodSeconds: 5 },
 })
+const podOf = (spec: object) => ({ template: { spec } })
 const claims = (spec: object, metadata: object = {}) => [
   { metadata: { name: 'data', ...metadata }, spec: { accessModes: ['ReadWriteOnce'], ...spec } },
 ]
@@ -58,7 +59,7 @@ const expected: readonly (readonly [values: string, object: string, expectation:
       podManagementPolicy: 'Parallel',
       serviceName: `${name}-admin`,
       volumeClaimTemplates: claims({ resources: { requests: { storage: '10Gi' } } }),
-      template: { spec: { containers: [probes('admin')] } },
+      ...podOf({ containers: [probes('admin')] }),
     },
   ],
   [
@@ -66,16 +67,14 @@ const expected: readonly (readonly [values: string, object: string, expectation:
     `StatefulSet ${name}-catalog`,
     {
       volumeClaimTemplates: claims({ resources: { requests: { storage: '50Gi' } } }),
-      template: {
-        spec: {
-          containers: [
-            {
-              ...probes('http'),
-              lifecycle: { preStop: { exec: { command: ['node', '-e', 'setTimeout(() => {}, 5000)'] } } },
-            },
-          ],
-        },
-      },
+      ...podOf({
+        containers: [
+          {
+            ...probes('http'),
+            lifecycle: { preStop: { exec: { command: ['node', '-e', 'setTimeout(() => {}, 5000)'] } } },
+          },
+        ],
+      }),
     },
   ],
   [
@@ -115,12 +114,10 @@ const expected: readonly (readonly [values: string, object: string, expectation:
     `StatefulSet ${name}-catalog`,
     {
       replicas: 2,
-      template: {
-        spec: {
-          serviceAccountName: 'tables',
-          volumes: listed([{ name: 'data', persistentVolumeClaim: { claimName: 'tables' } }]),
-        },
-      },
+      ...podOf({
+        serviceAccountName: 'tables',
+        volumes: listed([{ name: 'data', persistentVolumeClaim: { claimName: 'tables' } }]),
+      }),
     },
   ],
   [
@@ -196,25 +193,21 @@ const expected: readonly (readonly [values: string, object: string, expectation:
   [
     'policies',
     `StatefulSet ${name}`,
-    {
-      template: {
-        spec: {
-          automountServiceAccountToken: true,
-          volumes: listed([
-            {
-              name: 'policies',
-              configMap: {
-                name: `${name}-policies`,
-                items: [
-                  { key: 'everybody.yaml', path: 'everybody.yaml' },
-                  { key: 'teams.sales.writers.yml', path: 'teams/sales/writers.yml' },
-                ],
-              },
-            },
-          ]),
+    podOf({
+      automountServiceAccountToken: true,
+      volumes: listed([
+        {
+          name: 'policies',
+          configMap: {
+            name: `${name}-policies`,
+            items: [
+              { key: 'everybody.yaml', path: 'everybody.yaml' },
+              { key: 'teams.sales.writers.yml', path: 'teams/sales/writers.yml' },
+            ],
+          },
         },
-      },
-    },
+      ]),
+    }),
   ],
   [
     'several-upstreams',
@@ -259,17 +252,15 @@ const expected: readonly (readonly [values: string, object: string, expectation:
       jobTemplate: {
         spec: {
           backoffLimit: 0,
-          template: {
-            spec: {
-              volumes: listed(
-                [0, 1].map((replica) =>
-                  expect.objectContaining({
-                    persistentVolumeClaim: { claimName: `data-${name}-${replica}`, readOnly: true },
-                  }),
-                ),
+          ...podOf({
+            volumes: listed(
+              [0, 1].map((replica) =>
+                expect.objectContaining({
+                  persistentVolumeClaim: { claimName: `data-${name}-${replica}`, readOnly: true },
+                }),
               ),
-            },
-          },
+            ),
+          }),
         },
       },
     },
