@@ -152,7 +152,7 @@ export const criticalFiles: readonly CriticalFile[] = [
   })),
   {
     file: 'src/policy/restrictions/restriction.ts',
-    tests: [...restrictedFilters, 'test/policy/analysis/lint/lint-restrictions.test.ts'],
+    tests: [...restrictedFilters, 'test/policy/analysis/lint/lint-findings.test.ts'],
   },
   ...['restricted-response', 'restrict-query', 'restrict-request', 'restricted-read'].map((name) => ({
     file: `src/gateway/restrictions/${name}.ts`,

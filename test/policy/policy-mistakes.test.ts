@@ -103,18 +103,27 @@ function listErrors(texts: readonly string[]): readonly string[] {
   }
 }
 
-it.each(cases.filter(({ kind }) => kind === 'folders'))('folders: $text', ({ text, messages }) => {
-  expect(listErrors(text.split('\n---\n'))).toEqual(messages)
+const isOfFolder = ({ kind }: (typeof cases)[number]): boolean => kind === 'folders' || kind === 'declared'
+
+/** In the file before those of a case of the kind `declared`. */
+const declaration =
+  'tags: { tables: { customers: { columns: { id: number, ssn: { type: text, tags: [pii] } } } } }'
+
+it.each(cases.filter(isOfFolder))('$kind: $text', ({ kind, text, messages }) => {
+  expect(listErrors([...(kind === 'declared' ? [declaration] : []), ...text.split('\n---\n')])).toEqual(
+    messages,
+  )
 })
 
-it('rows of many conditions fit the columns that are declared', () => {
+it('rows of many conditions fit the columns that are declared, and are like no other column', () => {
   const rows = Array.from({ length: 1_000 }, (_, number) => `id = ${number}`).join(' or ')
-  const restriction = `{ id: r, subjects: { any: true }, tables: [t], columns: { without: [pii] }, rows: "${rows}" }`
-  const tags = 'tags: { tables: { t: { columns: { id: number, ssn: { type: text, tags: [pii] } } } } }'
-  expect(listErrors([tags, `restrict: [${restriction}]`])).toEqual([])
+  const restriction = `{ id: r, subjects: { any: true }, tables: [customers], columns: { without: [pii] }, rows: "${rows}" }`
+  expect(listErrors([declaration, `restrict: [${restriction}]`])).toEqual([])
+  const ofTenant = kinds['restrictions']?.('', { rows: rows.replaceAll('id', 'tenant') }) ?? ''
+  expect(listMessages(ofTenant).filter((message) => message.includes('rows'))).toEqual([])
 })
 
-it.each(cases.filter(({ kind }) => kind !== 'folders'))('$kind: $text', ({ kind, text, messages }) => {
+it.each(cases.filter((each) => !isOfFolder(each)))('$kind: $text', ({ kind, text, messages }) => {
   const fields = Object.fromEntries(
     Array.from(text.matchAll(/^(\w+): ?(.*)$/gm), ([, name, value]) => [name, value]),
   )
