@@ -1,8 +1,35 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
+import { stringify } from 'yaml'
 import { runningBackend } from '../../src/backend/test/support/running-backend.ts'
 import { gravitinoPath, serveAsGravitino } from '../gateway/support/gravitino-upstream.ts'
+import { allowEverything } from '../gateway/support/open-gateway.ts'
 import { startRecordingUpstream } from '../gateway/support/recording-upstream.ts'
-import { probeUpstream as probe } from './probe-upstream.ts'
+import { formatPolicies, type WrittenPolicy } from '../policy/policy-builder.ts'
+import { runCommand, type CommandEnd } from '../support/run-command.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+interface ProbeOptions {
+  readonly policies?: readonly WrittenPolicy[]
+  readonly environment?: Readonly<Record<string, string>>
+}
+
+/** Runs `check --probe` with these settings of the upstream. */
+async function probe(
+  upstream: object,
+  { policies = [], environment = {} }: ProbeOptions = {},
+): Promise<CommandEnd> {
+  const folder = await temporaryFolder()
+  await mkdir(join(folder, 'policies'))
+  await writeFile(join(folder, 'policies', 'all.yaml'), formatPolicies([allowEverything, ...policies]))
+  const file = join(folder, 'gateway.yaml')
+  const identity = { anonymous: true }
+  const least = { upstream, identity, policies: { folder: 'policies' }, audit: { folder: 'audit' } }
+  await writeFile(file, stringify(least))
+  const ports = { CATALOG_GATEWAY__LISTEN__PORT: '0', CATALOG_GATEWAY__ADMIN__PORT: '0' }
+  return runCommand(['check', '--config', file, '--probe'], { environment: { ...ports, ...environment } })
+}
 
 it('prints how the upstream responds, before the effective settings', async () => {
   const { url } = await runningBackend()

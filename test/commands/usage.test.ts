@@ -30,6 +30,10 @@ const errors: [line: string, message: RegExp][] = [
   ['keys create --store a --pepper-file b --principal c --expires never', /expected a time/],
   ['keys revoke --store keys.yaml', /missing required argument 'key-id'/],
   ['policy', /Usage/],
+  ['policy lint', /expected --policies <dir> or --config <file>/],
+  ['policy lint --kubernetes', /save the resources in a folder and use --policies: kubectl get /],
+  ['policy diff a', /missing required argument 'after'/],
+  ['policy diff a b --policies c', /put all policies of each side into its folder/],
   [
     'policy who-can --policies policies DropTabel a',
     /unknown operation "DropTabel"; did you mean "DropTable"\?/,

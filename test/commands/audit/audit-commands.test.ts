@@ -115,13 +115,14 @@ it('verify reports a broken log by file and line, also as JSON, and accepts a to
   expect(torn).toMatchObject({ status: 0, output: expect.stringMatching(/^torn tail: /m) })
 })
 
-it('verify refuses a folder without a log', async () => {
+it.each(['verify', 'query'])('%s refuses a folder without a log', async (command) => {
   const empty = await temporaryFolder()
-  expect(await audit('verify', empty)).toMatchObject({
+  expect(await audit(command, empty)).toMatchObject({
     status: 1,
+    output: '',
     messages: expect.stringMatching(/contains no audit log/),
   })
-  expect(await audit('verify', join(empty, 'none'))).toMatchObject({
+  expect(await audit(command, join(empty, 'none'))).toMatchObject({
     status: 1,
     messages: expect.stringMatching(/does not exist/),
   })

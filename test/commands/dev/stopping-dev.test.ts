@@ -3,7 +3,6 @@ import { startProgram } from '../../e2e/built-program.ts'
 import { childrenOf, isRunning } from '../../e2e/process-tree.ts'
 import { startDev, withoutProblems } from '../../e2e/running-dev.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
-import { eventually } from '../../support/eventually.ts'
 
 it.for(['SIGTERM', 'SIGINT'] as const)('%s stops the gateway and its catalog', async (signal) => {
   const dev = await startDev({ dataFolder: await temporaryFolder() })
@@ -49,14 +48,6 @@ it('a hanging catalog does not block the shutdown of dev', async () => {
   dev.program.signal('SIGTERM')
   expect(await dev.program.ended).toMatchObject({ status: 0 })
   expect(await isRunning(Number(catalog))).toBe(false)
-})
-
-it('the catalog of a killed dev exits', async () => {
-  const dev = await startDev({ dataFolder: await temporaryFolder() })
-  const [catalog] = await childrenOf(dev.program.pid)
-  dev.program.signal('SIGKILL')
-  await dev.program.ended
-  await eventually(async () => expect(await isRunning(Number(catalog))).toBe(false))
 })
 
 it('dev ends with its catalog, and says so', async () => {

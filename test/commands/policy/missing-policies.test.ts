@@ -1,7 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { stringify } from 'yaml'
 import { runProgram } from '../../e2e/built-program.ts'
 import { runCommand } from '../../support/run-command.ts'
 import { linesOf, servingGateway } from '../../observability/serving-gateway.ts'
@@ -36,28 +35,6 @@ it.for<[name: string, parameters: (location: string) => readonly string[]]>([
     expect({ place: location, status, output }).toEqual({ place: location, status: 1, output: '' })
     expect(messages).toMatch(message)
   }
-})
-
-it('so does check, for one folder and for several', async () => {
-  const folder = await temporaryFolder()
-  await writeFiles(folder, {
-    'good/a.yaml': policy,
-    'next/a.yaml': policy.replace('name: a', 'name: next'),
-    pepper: 'a-pepper-of-at-least-thirty-two-characters',
-    'keys.yaml': 'keys: []\n',
-  })
-  const check = async (...folders: readonly string[]) => {
-    const file = join(folder, 'gateway.yaml')
-    const identity = { apiKeys: { store: 'keys.yaml', pepperFile: 'pepper' } }
-    const upstream = { url: 'http://127.0.0.1:9' }
-    const policies = { folder: folders }
-    await writeFile(file, stringify({ upstream, identity, policies, audit: { folder: 'audit' } }))
-    return runCommand(['check', '--config', file])
-  }
-  expect(await check('good', 'next')).toMatchObject({ status: 0, messages: '' })
-  const [[location, message] = ['', /^$/]] = await locations()
-  for (const folders of [[location], ['good', location]])
-    expect(await check(...folders)).toMatchObject({ status: 1, messages: expect.stringMatching(message) })
 })
 
 it('so does a gateway', async () => {

@@ -5,17 +5,6 @@ import { runCommand } from '../../support/run-command.ts'
 import { writeFiles } from '../../policy/source/policy-folder.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
-it.each([
-  ['lint', /expected --policies <dir> or --config <file>/],
-  ['diff a', /missing required argument 'after'/],
-  ['diff a b --policies c', /put all policies of each side into its folder/],
-  ['lint --kubernetes', /save the resources in a folder and use --policies: kubectl get /],
-])('`policy %s` is bad usage', async (line, message) => {
-  const { status, output, messages } = await runCommand(['policy', ...line.split(' ')])
-  expect({ status, output }).toEqual({ status: 2, output: '' })
-  expect(messages).toMatch(message)
-})
-
 const settingsOf = (folder: string | readonly string[]): string =>
   stringify({
     upstream: { url: 'http://127.0.0.1:1' },

@@ -104,3 +104,49 @@ it('refuses a query without a folder', async () => {
   const end = await query('--request', 'denied')
   expect(end).toMatchObject({ status: 2, output: '', messages: expect.stringMatching(/^error: expected /) })
 })
+
+/** Tables, and records as JSON. */
+const outputs = [[], ['--json']]
+
+it.each([
+  [
+    'an operation',
+    ['--operation', 'CreateTabelVersion'],
+    2,
+    '"CreateTabelVersion"; did you mean "CreateTableVersion"?',
+  ],
+  ['a group of operations', ['--operation', 'wirte'], 2, 'has the operation "wirte"; did you mean "write"?'],
+  ['a request', ['--request', 'unheard'], 1, 'no record of the request "unheard": recorded are changes,'],
+  ['a start of fewer than 8 characters', ['--request', 'chang'], 1, 'no record of the request "chang"'],
+])('refuses %s that does not exist', async (_, parameters, status, message) => {
+  for (const output of outputs) {
+    const end = await query(inFolder('audit'), ...parameters, ...output)
+    expect(end).toMatchObject({ status, output: '', messages: expect.stringContaining(message) })
+  }
+})
+
+const reads = '; reads are recorded only with audit.reads'
+
+it.each([
+  ['a known operation', ['--operation', 'AlterTableAddColumns'], ''],
+  ['a known group of operations', ['--operation', 'create'], ''],
+  ['a group of reads', ['--operation', 'browse'], reads],
+  ['a read', ['--operation', 'ListTables'], reads],
+  ['a principal that no record has', ['--principal', 'corp:alise'], ''],
+  ['names that do not occur together', ['--denied', '--rule', 'writers'], ''],
+  ['an age', ['--until', '36500d', '--principal', 'corp:alice'], ''],
+])('says that there are no records of %s, instead of an empty table', async (_, parameters, note) => {
+  for (const output of outputs) {
+    const end = await query(inFolder('audit'), ...parameters, ...output)
+    expect(end).toMatchObject({ status: 0, output: '', messages: `no such records${note}\n` })
+  }
+})
+
+it.each([
+  ['commit', ['intent', 'outcome']],
+  ['drop', ['refusal', 'refusal']],
+])('the group of operations %s selects those in it, with their outcomes', async (group, kinds) => {
+  const { output } = await query(inFolder('audit'), '--json', '--operation', group)
+  const records = output.trim().split('\n')
+  expect(records.map((line) => (JSON.parse(line) as { kind: string }).kind)).toEqual(kinds)
+})
