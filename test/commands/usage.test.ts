@@ -13,6 +13,10 @@ it('a process exits with status 2 after a usage error', async () => {
   expect(messages).toMatch(/unknown command 'bogus'/)
 })
 
+const noZone = /it has no zone; expected for example 2027-01-31T10:00:00Z/
+const tooLong = /expected a duration such as 30m, 12h or 7d, of at most 3650d/
+const twoReadings = /has both "\/" and "\$"; expected hr\/staff\/salaries, or \["hr", "staff\$salaries"\]/
+
 const errors: [line: string, message: RegExp][] = [
   ['', /Usage/],
   ['bogus', /unknown command 'bogus'/],
@@ -42,6 +46,19 @@ const errors: [line: string, message: RegExp][] = [
   ['policy explain --policies a --fact brunch=x DropTable a', /unknown fact "brunch"/],
   ['policy replay --audit a --candidate b --since never', /expected a time/],
   ['audit verify', /missing required argument 'dir'/],
+  ['keys rotate id --store a --pepper-file b --overlap=9999d', tooLong],
+  ['keys rotate id --store a --pepper-file b --overlap=1fortnight', tooLong],
+  ['keys rotate id --store a --pepper-file b --overlap=-1h', tooLong],
+  ['keys create --store a --pepper-file b --principal c --expires 2027-01-31T10:00:00', noZone],
+  ['keys create --store a --pepper-file b --principal c --not-before 2027-01-31T10:00:00', noZone],
+  ['audit query folder --since 2027-01-31T10:00:00', noZone],
+  ['audit query folder --until 2027-01-31T10:00:00', noZone],
+  ['policy replay --audit a --candidate b --since 2027-01-31T10:00:00', noZone],
+  ['policy explain folder --fact now=2027-01-31T10:00:00', noZone],
+  ['policy who-can --policies a QueryTable hr/staff$salaries', twoReadings],
+  ['policy explain --policies a --as al QueryTable hr/staff$salaries', twoReadings],
+  ['audit query folder --table hr/staff$salaries', twoReadings],
+  ['audit compare --config gateway.yaml --namespace hr/staff$salaries', twoReadings],
 ]
 
 it.for(errors)('"%s" is a usage error', async ([line, message]) => {

@@ -11,7 +11,6 @@ import { idsOf, rows } from '../conformance/sample-rows.ts'
 import { projectFolder, startNode, startProgram } from '../e2e/built-program.ts'
 import { hasOpenssl } from '../identity/mtls/test-certificates.ts'
 import { createPackedApplication } from '../package/packed-application.ts'
-import { findNode } from './find-node.ts'
 import { makeTemporaryFolder, removeFolder } from '../support/temporary-folder.ts'
 
 const example = join(projectFolder, 'examples', 'embed')
@@ -73,4 +72,18 @@ async function post(
   sent.end(body)
   const [response] = (await once(sent, 'response')) as [IncomingMessage]
   return { status: response.statusCode, body: await buffer(response) }
+}
+
+/** Returns the executable of the newest Node of that major version, which npm carries; undefined if it cannot be had. */
+async function findNode(major: number): Promise<string | undefined> {
+  if (process.versions.node.startsWith(`${major}.`)) return process.execPath
+  const fromPackage = `--package=node@${major}`
+  const describe = 'process.version + " " + process.execPath'
+  const words = ['--yes', '--prefer-offline', fromPackage, 'node', '--print', describe]
+  try {
+    const { stdout } = await promisify(execFile)('npx', words, { timeout: 120_000 })
+    return new RegExp(`^v${major}\\.\\S+ (.+)$`, 'm').exec(stdout)?.[1]
+  } catch {
+    return undefined
+  }
 }
