@@ -39,32 +39,17 @@ rules:
     'p.yaml',
   )
   expect(problems).toEqual([])
-  expect(documents).toEqual([
+  expect(documents).toMatchObject([
     {
       name: 'p',
-      isShadow: false,
       namespace: ['a'],
       inherit: false,
-      final: new Set(),
-      onDeny: undefined,
-      contact: undefined,
-      tags: undefined,
-      accepted: [],
       rules: [
         {
           id: 'r',
           effect: 'deny',
-          subjects: {
-            users: ['corp:alice'],
-            groups: ['g'],
-            keys: [],
-            any: false,
-            anonymous: false,
-            except: undefined,
-          },
+          subjects: { users: ['corp:alice'], groups: ['g'], keys: [], any: false, anonymous: false },
           // What the operations cover: what-a-deny-covers.test.ts.
-          permissions: expect.any(Set),
-          implied: expect.any(Map),
           tables: ['evt_*'],
           condition: undefined,
           line: 9,
