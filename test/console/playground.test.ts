@@ -1,33 +1,15 @@
 import { request } from 'undici'
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import { allowEverything, openGateway, type TestedGateway } from '../gateway/support/open-gateway.ts'
-import {
-  respondWith,
-  startRecordingUpstream,
-  type RecordingUpstream,
-} from '../gateway/support/recording-upstream.ts'
+import { expect, it } from 'vitest'
+import { allowEverything } from '../gateway/support/open-gateway.ts'
+import { useSharedGateway } from '../gateway/support/running-gateway.ts'
 
-let gateway: TestedGateway
-let upstream: RecordingUpstream
-
-beforeAll(async () => {
-  upstream = await startRecordingUpstream()
-  upstream.answering = respondWith(200, {})
-  gateway = await openGateway(upstream.url, {
-    policies: [allowEverything],
-    adjust: (settings) => ({ ...settings, admin: { ...settings.admin, console: true } }),
-  })
-  await gateway.post('/v1/namespace/sales/create', { body: {} })
-  await gateway.post('/v1/namespace/lab/create', { body: {} })
-})
-
-afterAll(async () => {
-  await gateway.close()
-  await upstream.close()
+const suite = useSharedGateway({
+  policies: [allowEverything],
+  adjust: (settings) => ({ ...settings, admin: { ...settings.admin, console: true } }),
 })
 
 async function post(body: unknown, headers: Record<string, string> = {}) {
-  const response = await request(`${gateway.adminUrl}/console/playground`, {
+  const response = await request(`${suite.gateway.adminUrl}/console/playground`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },
     body: JSON.stringify(body),
@@ -60,11 +42,11 @@ it('shows the decision and its rules, and changes nothing', async () => {
       tests: { count: 0 },
     },
   })
-  expect((await gateway.post('/v1/namespace/sales/create', { body: {} })).status).toBe(200)
+  expect((await suite.gateway.post('/v1/namespace/sales/create', { body: {} })).status).toBe(200)
 })
 
 it('a text replaces a file in force', async () => {
-  const { statusCode, body: files } = await request(`${gateway.adminUrl}/console/policy-files`)
+  const { statusCode, body: files } = await request(`${suite.gateway.adminUrl}/console/policy-files`)
   expect([statusCode, await files.json()]).toEqual([200, { files: ['policies.yaml'] }])
   const replaced = await post({ text: deny, file: 'policies.yaml', questions: [{ ...question, id: 'lab' }] })
   expect(replaced.body).toMatchObject({ outcome: { answers: [{ before: true, after: false }] } })

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import { createExtraOperations } from '../../../src/catalog-api/extra-operation.ts'
 import { getOperation, operationNames } from '../../../src/catalog-api/operations.ts'
 import { permissionNames } from '../../../src/catalog-api/permissions.ts'
+import { readExtraOperations } from '../../gateway/support/extra-operations.ts'
 import { parsePolicies } from '../parse-policies.ts'
 import { formatPolicies } from '../policy-builder.ts'
 import { createPolicyVocabulary } from '../../../src/policy/language/policy-vocabulary.ts'
@@ -45,25 +46,12 @@ it('operations that are reserved include all that remove a name', () => {
   expect([...(documents[0]?.final ?? [])].toSorted()).toEqual(removing)
 })
 
-const declare = (name: string, rest: object) => ({
-  name,
-  method: 'POST' as const,
-  path: `/v1/table/{id}/${name.toLowerCase()}`,
-  effect: 'change' as const,
-  query: {},
-  idMembers: {},
-  members: [],
-  body: 'json' as const,
-  response: 'json' as const,
-  ...rest,
-})
-
 it('extra operations that change a table may move it, and those in the group drop may remove it', () => {
-  const declared = [
-    declare('MirrorTable', {}),
-    declare('PurgeTable', { group: 'drop' }),
-    declare('PeekTable', { effect: 'read' }),
-  ]
+  const declared = readExtraOperations([
+    { name: 'MirrorTable', path: '/v1/table/{id}/mirror' },
+    { name: 'PurgeTable', path: '/v1/table/{id}/purge', group: 'drop' },
+    { name: 'PeekTable', path: '/v1/table/{id}/peek', effect: 'read' },
+  ])
   const vocabulary = createPolicyVocabulary({
     extraOperations: createExtraOperations([{ extraOperations: declared }]),
   })

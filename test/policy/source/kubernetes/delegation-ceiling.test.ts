@@ -4,28 +4,10 @@ import {
   createPolicyVocabulary,
   builtInVocabulary,
 } from '../../../../src/policy/language/policy-vocabulary.ts'
+import { extraOperations } from '../../../gateway/support/extra-operations.ts'
 import { listDelegatedPermissions } from '../../../../src/policy/source/kubernetes/review-resources.ts'
 
-const operation = {
-  method: 'POST',
-  path: '/v1/table/{id}/warm',
-  effect: 'read',
-  query: {},
-  idMembers: {},
-  members: [],
-  body: 'none',
-  response: 'json',
-} as const
-const vocabulary = createPolicyVocabulary({
-  extraOperations: createExtraOperations([
-    {
-      extraOperations: [
-        { ...operation, name: 'PrewarmTable', group: 'browse' },
-        { ...operation, name: 'MirrorTable', path: '/v1/table/{id}/mirror' },
-      ],
-    },
-  ]),
-})
+const vocabulary = createPolicyVocabulary({ extraOperations: createExtraOperations([{ extraOperations }]) })
 
 function listOutside(
   additional: readonly string[] = [],
