@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
@@ -41,12 +41,4 @@ it('docs/getting-started.md shows valid settings and how to check them', async (
   expect(await run('node dist/main.js check --config gateway.yaml')).toContain(
     'https://catalog.internal:8443',
   )
-})
-
-it('src/README.md lists every folder of src, and no other', async () => {
-  const entries = await readdir(join(projectFolder, 'src'), { withFileTypes: true })
-  const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => `${name}/`)
-  const page = await readProject('src/README.md')
-  const named = [...page.matchAll(/^([\w-]+\/) /gm)].map(([, name]) => name)
-  expect(new Set(named)).toEqual(new Set(folders))
 })

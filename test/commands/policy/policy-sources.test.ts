@@ -42,22 +42,3 @@ it('several folders are one tree: those of --policies, or else of the settings',
   const { status, messages } = await runCommand(['policy', 'lint', '--policies', two])
   expect([status, messages]).toEqual([1, expect.stringContaining('names the tag "open"')])
 })
-
-it('a file may hold what kubectl prints of the resources of a cluster', async () => {
-  const folder = await temporaryFolder()
-  const rules = [{ id: 'read', effect: 'allow', subjects: { any: true }, operations: ['read'] }]
-  const items = ['team-a', 'team-b'].map((namespace) => ({
-    apiVersion: 'catalog-gateway.dev/v1',
-    kind: 'AccessPolicy',
-    metadata: { name: 'readers', namespace, uid: namespace, generation: 1 },
-    namespace: ['prod', namespace],
-    rules,
-    status: { conditions: [{ type: 'Accepted' }] },
-  }))
-  const list = { apiVersion: 'v1', kind: 'List', metadata: { resourceVersion: '' }, items }
-  await writeFiles(folder, { 'now.yaml': stringify(list, { aliasDuplicateObjects: false }) })
-  const source = ['--policies', folder, 'DescribeTable', 'prod/team-b/orders']
-  const { status, output, messages } = await runCommand(['policy', 'who-can', ...source])
-  expect({ status, messages }).toEqual({ status: 0, messages: '' })
-  expect(output).toMatch(/every caller +by team-b\/readers\/read \(now\.yaml:\d+\)/)
-})

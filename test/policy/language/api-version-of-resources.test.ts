@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { parse, stringify } from 'yaml'
 import { parsePolicies } from '../parse-policies.ts'
 
 function policy(metadata: string, apiVersion = 'catalog-gateway.dev/v1'): string {
@@ -19,9 +20,14 @@ it('a file may have the API version of resources and metadata of the Kubernetes 
   expect(resource).toMatchObject({ documents: [{ name: 'p', line: 3, column: 19 }], problems: [] })
 })
 
-it('a name begins with the Kubernetes namespace', () => {
-  expect(parsePolicies(policy('{ name: p, namespace: sales }'), 'p.yaml')).toMatchObject({
-    documents: [{ name: 'sales/p' }],
+it('a file may hold what kubectl prints of several, whose names begin with their Kubernetes namespaces', () => {
+  const items = ['team-a', 'team-b'].map((namespace) => ({
+    ...(parse(policy(`{ name: readers, namespace: ${namespace}, uid: u, generation: 1 }`)) as object),
+    status: { conditions: [{ type: 'Accepted' }] },
+  }))
+  const list = { apiVersion: 'v1', kind: 'List', metadata: { resourceVersion: '' }, items }
+  expect(parsePolicies(stringify(list), 'now.yaml')).toMatchObject({
+    documents: [{ name: 'team-a/readers' }, { name: 'team-b/readers' }],
     problems: [],
   })
 })

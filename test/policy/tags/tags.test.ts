@@ -52,44 +52,6 @@ it.for<[when: string, id: readonly string[], expected: boolean]>([
   expect(isAllowed(under(rule('allow', ['drop'], when)), 'DropTable', id)).toBe(expected)
 })
 
-it.for<[what: string, extra: readonly WrittenPolicy[]]>([
-  [
-    'is declared by two documents',
-    [{ name: 'again', namespace: ['crm'], tags: { namespace: ['eu'] }, rules: [] }],
-  ],
-  [
-    'is a table that two documents declare',
-    [{ name: 'again', namespace: ['crm'], tags: { tables: { customers: {} } }, rules: [] }],
-  ],
-])('conditions are decided against the caller if the object %s', ([, extra]) => {
-  const id = ['crm', 'customers']
-  expect(isAllowed([...under(rule('allow', ['drop'], '"eu" in tags')), ...extra], 'DropTable', id)).toBe(
-    false,
-  )
-  const denying = under(rule('allow', ['drop']), rule('deny', ['drop'], '"secret" in tags'))
-  expect([isAllowed(denying, 'DropTable', id), isAllowed([...denying, ...extra], 'DropTable', id)]).toEqual([
-    true,
-    false,
-  ])
-})
-
-it('listings show the namespaces above what tags make visible, and no others', () => {
-  const { request } = createAuthorizationRequest(ann, 'DescribeTable', 'table', ['t'])
-  const view = (when: string) =>
-    compilePolicySet(under(rule('allow', ['read'], when))).visibilityFor({ principal: ann, request })
-  const shown = (when: string): readonly string[] =>
-    [['crm'], ['crm', 'a'], ['crm', 'a', 'b'], ['crm', 'x'], ['hr']]
-      .filter((id) => view(when)('namespace', id))
-      .map((id) => id.join('/'))
-  expect(shown('"pii" in tags')).toEqual(['crm'])
-  expect(shown('"secret" in tags')).toEqual(['crm', 'crm/a', 'crm/a/b'])
-  expect(shown('"eu" in tags')).toEqual(['crm', 'crm/a', 'crm/a/b', 'crm/x'])
-  expect([
-    view('"pii" in tags')('table', ['crm', 'customers']),
-    view('"pii" in tags')('table', ['crm', 'orders']),
-  ]).toEqual([true, false])
-})
-
 it.for<[namespace: readonly string[], expected: boolean]>([
   [[], false],
   [['crm'], false],

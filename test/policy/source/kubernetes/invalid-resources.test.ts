@@ -160,11 +160,3 @@ it('an invalid delegated policy affects itself alone: nothing of it stays', asyn
     ['Accepted', ['team-a/good']],
   ])
 })
-
-it('the message shows nothing of other Kubernetes namespaces', async () => {
-  const [reviewed] = await review(
-    createDelegation(),
-    createResource('p', { ...grant, namespace: ['prod', 'finance'] }),
-  )
-  expect(reviewed?.message).not.toMatch(/catalog-system|uid/)
-})
