@@ -10,15 +10,15 @@ import { servingProgram } from '../observability/serving-gateway.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { eventually } from '../support/eventually.ts'
 
-/** Runs the program with a reader that closes the pipe before the first line, or after a few lines. */
-async function endInFrontOf(reader: 'none' | 'head', parameters: readonly string[]) {
+/** Runs the program with a reader that closes the pipe before the first line, or after a few lines, or on a full device. */
+async function endInFrontOf(reader: 'none' | 'head' | 'full', parameters: readonly string[]) {
   const child = spawn(process.execPath, [join(projectFolder, 'dist', 'main.js'), ...parameters], {
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', reader === 'full' ? openSync('/dev/full', 'w') : 'pipe', 'pipe'],
   })
   let messages = ''
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (messages += text))
-  if (reader === 'none') child.stdout.destroy()
-  else child.stdout.once('data', () => child.stdout.destroy())
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => (messages += text))
+  if (reader === 'none') child.stdout?.destroy()
+  else child.stdout?.once('data', () => child.stdout?.destroy())
   const [status] = await once(child, 'close')
   return { status: status as number | null, messages }
 }
@@ -51,13 +51,7 @@ it('the exit status reports the result even if the output is not read', async ()
 })
 
 it.skipIf(process.platform !== 'linux')('output that cannot be written is a failure', async () => {
-  const child = spawn(process.execPath, [join(projectFolder, 'dist', 'main.js'), '--help'], {
-    stdio: ['ignore', openSync('/dev/full', 'w'), 'pipe'],
-  })
-  let messages = ''
-  child.stderr?.setEncoding('utf8').on('data', (text: string) => (messages += text))
-  const [status] = await once(child, 'close')
-  expect({ status, messages }).toEqual({
+  expect(await endInFrontOf('full', ['--help'])).toEqual({
     status: 1,
     messages: 'standard output cannot be written (ENOSPC)\n',
   })
