@@ -98,6 +98,7 @@ export function sendDocument(
   scheduleAtTickEnd(response, () => response.end(bytes))
 }
 
+const css = 'text/css; charset=utf-8'
 const javaScript = 'text/javascript; charset=utf-8'
 
 /**
@@ -121,18 +122,21 @@ const headers: readonly string[] = Object.entries({
   'x-content-type-options': 'nosniff',
 }).flat()
 
-/** Folder of the page; its files are also those of Swagger UI, and the icon of the console. */
+/** Folder of the page; its files are also those of Swagger UI, and of the console, which has the same design. */
 const own = new URL('page/', import.meta.url)
 // The build copies them, so that a package for two files is not installed.
 const swaggerUi = import.meta.url.endsWith('.ts')
   ? new URL('../../node_modules/@fastify/swagger-ui/static/', import.meta.url)
   : own
+const ofConsole = new URL('../console/page/', import.meta.url)
 
 const files = [
-  ['text/css; charset=utf-8', new URL('swagger-ui.css', swaggerUi)],
+  [css, new URL('swagger-ui.css', swaggerUi)],
   [javaScript, new URL('swagger-ui-bundle.js', swaggerUi)],
+  [css, new URL('docs.css', own)],
   [javaScript, new URL('docs.js', own)],
-  ['image/svg+xml', new URL('../console/page/icon.svg', import.meta.url)],
+  [css, new URL('design.css', ofConsole)],
+  ['image/svg+xml', new URL('icon.svg', ofConsole)],
 ] as const
 
 /** Creates the page that shows the OpenAPI document with Swagger UI, as its files by their path, below `basePath`. */

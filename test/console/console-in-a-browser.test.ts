@@ -124,7 +124,7 @@ inBrowser('callers are shown with the rules that grant them something', async ()
   expect(pageErrors.filter((text) => !text.includes('400'))).toEqual([])
 })
 
-inBrowser('a policy is tried: findings and failed tests by line, and a decision', async () => {
+inBrowser('a policy is tried: findings and failed tests by line, and decisions', async () => {
   const text = page.getByLabel(/Text, tried beside/)
   const result = page.getByRole('region', { name: 'Result' })
   const attempt = page.getByRole('button', { name: 'Try', exact: true })
@@ -147,9 +147,19 @@ inBrowser('a policy is tried: findings and failed tests by line, and a decision'
   await text.fill(deny)
   await page.getByLabel('Caller, or nothing').fill('dev')
   await page.getByLabel('Table or namespace').fill('tried/orders')
+  await page.getByRole('button', { name: 'Add a question' }).click()
+  await page.getByLabel('Caller, or nothing').last().fill('alice')
   await attempt.click()
-  await result.getByText(/denied.*dev: QueryTable on tried\/orders.*in force: allowed/).waitFor()
-  await result.getByText(/by sales-readers\/read \(new policy:7\)/).waitFor()
+  const decisions = result.getByRole('listitem')
+  await decisions
+    .filter({ hasText: /denied.*dev: QueryTable on tried\/orders.*in force: allowed/ })
+    .getByText('why')
+    .click()
+  await decisions
+    .getByText(/by sales-readers\/read \(new policy:7\)/)
+    .first()
+    .waitFor()
+  await decisions.filter({ hasText: /denied.*alice: QueryTable on tried\/orders.*as in force/ }).waitFor()
   await result.getByText('0 of 1 passed').waitFor()
   await result.getByRole('button', { name: '12', exact: true }).click()
   expect(await page.evaluate('getSelection().toString()')).toBe('  - name: readers read')

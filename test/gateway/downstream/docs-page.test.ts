@@ -14,7 +14,7 @@ async function listFiles(): Promise<readonly string[]> {
 
 it('serves a page and its files publicly, without an upstream request', async () => {
   const files = await listFiles()
-  expect(files.length).toBeGreaterThan(3)
+  expect(files.length).toBeGreaterThan(4)
   for (const file of ['/docs', '/docs/', ...files]) {
     const { status, headers, bytes } = await get(file)
     expect(status).toBe(200)
