@@ -55,7 +55,7 @@ it('fails to start with wrong credentials, with the reason but not the secret', 
   const [output] = await Promise.all([text(child.stderr), text(child.stdout), once(child, 'exit')])
   expect(child.exitCode).toBe(1)
   expect(output).toMatch(/the object store at s3:\S+ cannot be used/)
-  expect(output).toContain('AccessDenied')
+  expect(output).toContain('SignatureDoesNotMatch')
   expect(output).not.toContain('another-secret')
   expect(output).not.toContain(credentials.AWS_SECRET_ACCESS_KEY)
 })
