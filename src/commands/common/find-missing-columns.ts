@@ -1,6 +1,6 @@
 import { formatIdentifierText, type Identifier } from '../../catalog-api/index.ts'
 import { openOwnClient, ownOperations, type UpstreamAccess, upstreamBounds } from '../../gateway/index.ts'
-import { getMembers, suggestSimilar } from '../../lib/index.ts'
+import { getMembers, memoize, suggestSimilar } from '../../lib/index.ts'
 import { listRowColumns, type PolicySet } from '../../policy/index.ts'
 
 /**
@@ -14,37 +14,49 @@ export async function findMissingColumns(
   isOfUpstream: (namespace: Identifier) => boolean,
 ): Promise<{ readonly problems: readonly string[]; readonly notes: readonly string[] }> {
   const client = openOwnClient(upstream, upstreamBounds.connectTimeoutMs)
+  const describe = memoize(async (...id: string[]) => {
+    const body = { id, load_detailed_metadata: true }
+    const { status, body: found } = await client.readJson({
+      operation: ownOperations.describeTable,
+      id,
+      body,
+    })
+    return { status, columns: status === 200 ? listColumns(found) : undefined }
+  })
   const problems: string[] = []
-  const notes: string[] = []
+  const notes = new Set<string>()
   try {
-    for (const document of documents.filter(({ namespace }) => isOfUpstream(namespace))) {
-      for (const { id: ruleId, restriction, tables = [] } of document.rules) {
-        if (restriction?.rows === undefined) continue
-        const columns = [...listRowColumns(restriction.rows)]
-        for (const table of tables.filter((pattern) => !pattern.includes('*'))) {
-          const id = [...document.namespace, table]
-          const request = {
-            operation: ownOperations.describeTable,
-            id,
-            body: { id, load_detailed_metadata: true },
-          }
-          const { status, body } = await client.readJson(request)
-          const names = status === 200 ? listColumns(body) : undefined
-          if (names === undefined) {
-            notes.push(`the columns of ${formatIdentifierText(id)} are unknown: DescribeTable got ${status}`)
-            continue
-          }
-          for (const column of columns.filter((path) => !names.includes(path.split('.')[0] ?? '')))
-            problems.push(
-              `${formatIdentifierText(id)} has no column "${column}", which \`rows\` of ${document.name}/${ruleId} names${suggestSimilar(column, names)}`,
-            )
-        }
+    for (const { rule, id, named } of listReads(documents.filter((one) => isOfUpstream(one.namespace)))) {
+      const table = formatIdentifierText(id)
+      const { status, columns } = await describe(...id)
+      if (columns === undefined) {
+        notes.add(`the columns of ${table} are unknown: DescribeTable got ${status}`)
+        continue
       }
+      const missing = [...named].filter((path) => !columns.includes(path.split('.')[0] ?? ''))
+      problems.push(
+        ...missing.map(
+          (path) =>
+            `${table} has no column "${path}", which \`rows\` of ${rule} names${suggestSimilar(path, columns)}`,
+        ),
+      )
     }
-    return { problems, notes }
+    return { problems, notes: [...notes] }
   } finally {
     client.close()
   }
+}
+
+/** Returns the columns that `rows` of each rule names, for each table that the rule names. */
+function listReads(documents: PolicySet['documents']) {
+  return documents.flatMap(({ name, namespace, rules }) =>
+    rules.flatMap(({ id, restriction, tables = [] }) => {
+      if (restriction?.rows === undefined) return []
+      const named = listRowColumns(restriction.rows)
+      const exact = tables.filter((pattern) => !pattern.includes('*'))
+      return exact.map((table) => ({ rule: `${name}/${id}`, id: [...namespace, table], named }))
+    }),
+  )
 }
 
 /** Returns the columns of a described table; undefined if the description has none. */
