@@ -47,6 +47,8 @@ export async function startBundledCatalog(folder: string): Promise<BundledCatalo
       if (!isStopped) reject(new CommandFailure(`the catalog process exited (${signal ?? code})`))
     })
   })
+  // It may end before anybody waits for it.
+  ended.catch(() => undefined)
   return {
     url,
     authorization: `Bearer ${accessToken}`,
