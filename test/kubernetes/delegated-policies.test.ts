@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest'
 import { parse } from 'yaml'
 import { policyKubernetesSchema } from '../../src/config/policy-settings.ts'
 import { projectFolder } from '../e2e/built-program.ts'
@@ -119,8 +119,10 @@ it('a grant on the namespace of another team is refused, and a forged status cha
   await cluster.client.patch('/apis/catalog-gateway.dev/v1/namespaces/team-a/accesspolicies/outside/status', {
     status: { conditions: [forged] },
   })
-  await eventually(async () =>
-    expect(await readCondition('team-a', 'outside')).toMatchObject({ status: 'False' }),
+  // All statuses are reviewed every 30 seconds.
+  await vi.waitFor(
+    async () => expect(await readCondition('team-a', 'outside')).toMatchObject({ status: 'False' }),
+    { timeout: 40_000, interval: 500 },
   )
   expect(await mayAsk(gateway, 'sam', 'prod$finance')).toBe(false)
   expect(await readMetrics(gateway)).toContain('catalog_gateway_policy_resources{state="refused"} 1')
