@@ -10,29 +10,21 @@ import {
   respondToUnparsed,
   toUnparsedRequestError,
 } from 'catalog-gateway/catalog-api'
-import {
-  createEntityTag,
-  createFileFollower,
-  createReloadLog,
-  formatAuthority,
-  listenOn,
-  listsEntityTag,
-} from 'catalog-gateway/lib'
+import { createFileFollower, createReloadLog, formatAuthority, listenOn } from 'catalog-gateway/lib'
 import { openOutbound } from 'catalog-gateway/outbound'
-import { openAccessTokens, type AccessTokens, createAccessTokenCheck } from './http/access-tokens.ts'
+import { checkAccess, openAccessTokens } from './http/access-tokens.ts'
 import { selectClientDialect } from './http/client-dialect.ts'
 import { executeOperation } from './http/execute-operation.ts'
-import { MemoryBudget } from './http/request-body.ts'
+import { createMemoryBudget } from './http/request-body.ts'
 import {
   jsonType,
   type Reply,
   sendReply,
   toCatalogError,
-  toErrorReply,
   toJsonReply,
   toReply,
 } from './http/send-response.ts'
-import { createMetrics, type Metrics } from './metrics.ts'
+import { createMetrics } from './metrics.ts'
 import type { CatalogContext } from './catalog/context.ts'
 import { checkReady, openCatalog } from './catalog/open-catalog.ts'
 import type { BackendSettings } from './settings/backend-settings.ts'
@@ -68,15 +60,11 @@ export async function startBackend(settings: BackendSettings): Promise<Backend> 
   const log = pino({ level: settings.log.level, base: null }, destination(2))
   const files = createFileFollower(createReloadLog(log))
   const outbound = await openOutbound(settings.outbound, process.env, files.follow)
-  const metrics = createMetrics()
-  const catalog = await openCatalog(settings, log, outbound, metrics)
-  const tokens = await openAccessTokens(settings, files.follow).catch(async (error: unknown) => {
-    await catalog.close()
-    throw error
-  })
+  const tokens = await openAccessTokens(settings, files.follow)
+  const catalog = await openCatalog(settings, log, outbound)
   const server = createServer(
     connectionOptions,
-    createRequestListener(catalog, settings.limits, tokens, metrics, log),
+    createRequestListener(catalog, settings.limits, () => tokens.current, log),
   )
   server.on('clientError', (error, socket) =>
     respondToUnparsed(socket, toUnparsedRequestError(error, maxHeaderBytes)),
@@ -100,69 +88,46 @@ export async function startBackend(settings: BackendSettings): Promise<Backend> 
   }
 }
 
-/** Answers at a path beside the catalog API, to anybody. */
-type Page = (request: IncomingMessage) => Promise<Reply>
-
-function createPages(catalog: CatalogContext, { registry }: Metrics): ReadonlyMap<string, Page> {
-  const document = getOpenApiDocument()
-  const documentHeaders = { 'cache-control': 'no-cache', etag: createEntityTag(document) }
-  return new Map<string, Page>([
-    ['/livez', async () => toJsonReply({ status: 'ok' })],
-    [
-      '/readyz',
-      async () => {
-        await checkReady(catalog)
-        return toJsonReply({ status: 'ok' })
-      },
-    ],
-    [
-      '/metrics',
-      async () => ({
-        status: 200,
-        headers: { 'content-type': registry.contentType },
-        body: await registry.metrics(),
-      }),
-    ],
-    [
-      openApiPath,
-      async ({ headers: { 'if-none-match': known } }) => {
-        const headers = { ...documentHeaders, 'content-type': jsonType }
-        const isKnown = known !== undefined && listsEntityTag(known, documentHeaders.etag)
-        return isKnown ? { status: 304, headers, body: '' } : { status: 200, headers, body: document }
-      },
-    ],
-  ])
-}
-
-/** Serves the pages and, by the raw request target, the operations of the catalog API. */
+/** Serves the operations of the catalog API by the raw request target, and to anybody the pages beside it. */
 function createRequestListener(
   catalog: CatalogContext,
   limits: BackendSettings['limits'],
-  tokens: AccessTokens,
-  metrics: Metrics,
+  getTokens: () => readonly string[] | undefined,
   log: Logger,
 ): RequestListener {
-  const pages = createPages(catalog, metrics)
-  const checkAccess = createAccessTokenCheck(() => tokens.current)
-  const memory = new MemoryBudget(limits.maxUploadMemoryBytes)
-  metrics.observeUploads(() => memory.reservedBytes)
+  const memory = createMemoryBudget(limits.maxUploadMemoryBytes)
+  const { registry, startRequest } = createMetrics(catalog, memory.getReservedBytes)
+
+  const getPage = async (url: string): Promise<Reply | undefined> => {
+    if (url === '/metrics') {
+      const headers = { 'content-type': registry.contentType }
+      return { status: 200, headers, body: await registry.metrics() }
+    }
+    if (url === openApiPath)
+      return { status: 200, headers: { 'content-type': jsonType }, body: getOpenApiDocument() }
+    if (url !== '/livez' && url !== '/readyz') return undefined
+    if (url === '/readyz') await checkReady(catalog)
+    return toJsonReply({ status: 'ok' })
+  }
 
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { method = '', url = '', headers } = request
     const requestId = acceptRequestId(headers[requestIdHeader])
     const dialect = selectClientDialect(headers)
-    response.setHeaders(new Map(Object.entries({ [requestIdHeader]: requestId, ...dialect.responseHeaders })))
+    response.setHeaders(
+      new Map(Object.entries({ [requestIdHeader]: requestId, ...dialect?.responseHeaders })),
+    )
     let operation: BuiltInOperation | undefined
     let hasLeft = false
-    const endRequest = metrics.startRequest()
+    const endRequest = startRequest()
     response.once('close', () => {
       hasLeft = !response.writableFinished
       endRequest(operation?.name ?? 'none', response.statusCode)
     })
     try {
-      const page = ['GET', 'HEAD'].includes(method) ? pages.get(url) : undefined
-      if (page !== undefined) return await sendReply(response, await page(request))
-      checkAccess(headers.authorization)
+      const page = ['GET', 'HEAD'].includes(method) ? await getPage(url) : undefined
+      if (page !== undefined) return await sendReply(response, page)
+      checkAccess(getTokens(), headers.authorization)
       const route = parseTarget(method, url)
       operation = route.operation
       log.debug({ requestId, operation: operation.name, id: route.id }, 'request received')
@@ -174,7 +139,8 @@ function createRequestListener(
       const refusal = toCatalogError(error)
       if (refusal.status >= 500 && !hasLeft) log.error({ err: refusal.cause, requestId }, refusal.message)
       drain(request)
-      await sendReply(response, toErrorReply(dialect.writeError(operation?.name, refusal), requestId))
+      const answer = dialect?.writeError(operation?.name, refusal) ?? refusal
+      await sendReply(response, toJsonReply(answer.toResponse(requestId), answer.status, answer.headers))
     }
   }
   return (request, response) => void serve(request, response)

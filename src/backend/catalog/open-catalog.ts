@@ -8,7 +8,6 @@ import { openDatabase } from '../database/open-database.ts'
 import { readCatalogIdentity, recordStorageMarked, type CatalogDatabase } from '../database/schema.ts'
 import { openEngine } from '../engine/lancedb-engine.ts'
 import { openManifestStore } from '../engine/manifest/manifest-store.ts'
-import type { Metrics } from '../metrics.ts'
 import type { BackendSettings } from '../settings/backend-settings.ts'
 import { openStorage } from '../storage/open-storage.ts'
 import type { Storage } from '../storage/storage.ts'
@@ -66,17 +65,15 @@ export async function openCatalog(
   settings: BackendSettings,
   log: Logger,
   outbound: Outbound,
-  metrics: Metrics,
   openManifests = openManifestStore,
 ): Promise<CatalogContext> {
   const opened = new ClosingStack()
   try {
-    const { storage: unmeasured, root, close } = await openStorage(settings.data, outbound)
+    const { storage, root, close } = await openStorage(settings.data, outbound)
     opened.push(close)
-    const storage = metrics.observeStorage(unmeasured)
     const engine = openEngine({ storage, decodedUploadBytes: 8 * settings.limits.maxUploadBytes })
     opened.push(() => engine.close())
-    const { database, locks, ...store } = await openDatabase(settings, log, metrics.observeQuery)
+    const { database, locks, ...store } = await openDatabase(settings, log)
     opened.push(() => store.close())
     await claimStorage(database, storage, root, openLock('storage', locks))
     const jobLock = openLock('job', locks)
@@ -107,7 +104,6 @@ export async function openCatalog(
     opened.push(startRepairLoop(context))
     opened.push(() => context.jobs.close())
     context.jobs.start()
-    metrics.observeCatalog(context)
     return context
   } catch (error) {
     await opened.close()

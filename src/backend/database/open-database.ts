@@ -6,7 +6,7 @@ import type { Logger } from 'pino'
 import type { BackendSettings } from '../settings/backend-settings.ts'
 import type { AdvisoryLocks } from './advisory-locks.ts'
 import { openPostgres } from './postgres.ts'
-import { type CatalogDatabase, migrateDatabase, type CatalogTables, type OnQuery } from './schema.ts'
+import { type CatalogDatabase, migrateDatabase, type CatalogTables } from './schema.ts'
 
 export interface OpenedDatabase {
   readonly database: CatalogDatabase
@@ -19,16 +19,15 @@ export interface OpenedDatabase {
 export async function openDatabase(
   { store: { folder, postgres }, data }: Pick<BackendSettings, 'store' | 'data'>,
   log: Logger,
-  onQuery?: OnQuery,
 ): Promise<OpenedDatabase> {
   if (postgres === undefined) {
     const location = folder ?? data.folder
     if (location === undefined) throw new Error('no folder configured for the store')
     await makeFolder(location)
-    const database = await openSqlite(join(location, 'catalog.sqlite'), onQuery)
+    const database = await openSqlite(join(location, 'catalog.sqlite'))
     return { database, locks: undefined, close: () => database.destroy() }
   }
-  const { database, locks } = await openPostgres(postgres, log, onQuery)
+  const { database, locks } = await openPostgres(postgres, log)
   return {
     database,
     locks,
@@ -46,10 +45,9 @@ const busyTimeoutMs = 1000
  * Creates a missing file and migrates its schema. A commit is on disk before it resolves. The file is exclusive to this
  * process: a second process that opens it fails.
  */
-async function openSqlite(file: string, onQuery?: OnQuery): Promise<CatalogDatabase> {
+async function openSqlite(file: string): Promise<CatalogDatabase> {
   const connection = connect(file)
-  const dialect = new SqliteDialect({ database: connection })
-  const database = new Kysely<CatalogTables>({ dialect, ...(onQuery && { log: onQuery }) })
+  const database = new Kysely<CatalogTables>({ dialect: new SqliteDialect({ database: connection }) })
   try {
     await migrateDatabase(database)
   } catch (error) {

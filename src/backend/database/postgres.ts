@@ -9,7 +9,7 @@ import type { Logger } from 'pino'
 import { type BackendSettings, postgresUrlSchema } from '../settings/backend-settings.ts'
 import { AdvisoryLocks } from './advisory-locks.ts'
 import { databaseUnavailableError, isConflict } from './postgres-errors.ts'
-import { migrateDatabase, type CatalogDatabase, type CatalogTables, type OnQuery } from './schema.ts'
+import { migrateDatabase, type CatalogDatabase, type CatalogTables } from './schema.ts'
 
 type PostgresSettings = NonNullable<BackendSettings['store']['postgres']>
 
@@ -34,7 +34,6 @@ const keepAliveSettings =
 export async function openPostgres(
   settings: PostgresSettings,
   log: Logger,
-  onQuery?: OnQuery,
   silenceMs = defaultSilenceMs,
 ): Promise<PostgresDatabase> {
   const { schema, maxConnections } = settings
@@ -80,7 +79,6 @@ export async function openPostgres(
   pool.on('error', () => {})
   const database: CatalogDatabase = new Kysely<CatalogTables>({
     dialect: new PostgresDialect({ pool }),
-    ...(onQuery && { log: onQuery }),
   })
   try {
     await verifyConnection(pool)

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type Kysely, type LogEvent, Migrator, sql } from 'kysely'
+import { type Kysely, Migrator, sql } from 'kysely'
 
 /** Every namespace and every table is one row, so they share one set of names per parent. */
 interface ObjectTable {
@@ -97,9 +97,6 @@ export interface CatalogTables {
   leftovers: LeftoverTable
   catalog_identity: CatalogIdentityTable
 }
-
-/** Is called after each statement. */
-export type OnQuery = (event: LogEvent) => void
 
 /** The catalog database, or one transaction on it. */
 export type CatalogDatabase = Kysely<CatalogTables>

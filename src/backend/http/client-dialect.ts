@@ -10,39 +10,22 @@ import {
 } from 'catalog-gateway/catalog-api'
 import { getMembers, isObject } from 'catalog-gateway/lib'
 import type { RequestMembers } from '../catalog/operations.ts'
-import type { SchemaDialect } from '../engine/schema/schema-json.ts'
 
 /**
  * All deviations of LanceDB's remote client (`connect("db://...")`) from the catalog API are here, except spellings
  * that every client may use (quoted modes, nulls, bare vectors), which the schemas accept.
  */
-export interface ClientDialect {
-  readonly schemaDialect: SchemaDialect
-  /** The operation that serves a request for `operation`. */
-  servingOperation(operation: OperationName): OperationName
-  /** Added to every response. */
-  readonly responseHeaders: Readonly<Record<string, string>>
-  readMembers(operation: OperationName, members: RequestMembers, headers: IncomingHttpHeaders): RequestMembers
-  /** Converts the response of an operation to the form that the client reads. */
-  writeResponse(operation: OperationName, result: unknown): unknown
-  writeError(operation: OperationName | undefined, error: CatalogError): CatalogError
-}
-
-const catalogDialect: ClientDialect = {
-  schemaDialect: 'namespace',
-  servingOperation: (operation) => operation,
-  responseHeaders: {},
-  readMembers: (_operation, members) => members,
-  writeResponse: (_operation, result) => result,
-  writeError: (_operation, error) => error,
-}
-
-const lancedbDialect: ClientDialect = {
+const lancedbDialect = {
   schemaDialect: 'lance',
-  // The client takes all tables for those in the root, and refuses the ids of others.
-  servingOperation: (operation) => (operation === 'ListAllTables' ? 'ListTables' : operation),
+  /** The operation that serves a request. The client takes all tables for those in the root, and refuses the ids of others. */
+  servingOperation: (operation: OperationName) => (operation === 'ListAllTables' ? 'ListTables' : operation),
+  /** Added to every response. */
   responseHeaders: { [lancedbServerHeader]: lancedbServerVersion },
-  readMembers(operation, members, headers) {
+  readMembers(
+    operation: OperationName,
+    members: RequestMembers,
+    headers: IncomingHttpHeaders,
+  ): RequestMembers {
     // The client needs version and schema of a table that it opens, but does not request them.
     if (operation === 'DescribeTable') return { ...members, load_detailed_metadata: true }
     if (operation === 'RenameTable') {
@@ -57,13 +40,15 @@ const lancedbDialect: ClientDialect = {
     }
     return members
   },
-  writeResponse(operation, result) {
+  /** Converts the response of an operation to the form that the client reads. */
+  writeResponse(operation: OperationName, result: unknown): unknown {
     if (!isObject(result)) return result
     // The client expects the tags without an envelope, and never requests a page.
     if (operation === 'ListTableTags') return result['tags']
     const { versions } = result
     if (operation === 'ListTableVersions' && Array.isArray(versions)) {
-      return { ...result, versions: versions.map(completeVersion) }
+      // The client cannot parse a version without metadata.
+      return { ...result, versions: versions.map((version) => ({ metadata: {}, ...getMembers(version) })) }
     }
     if (operation === 'UpdateTable') {
       // From 0.41 on, the client reads either name, and fails if both are there.
@@ -72,24 +57,20 @@ const lancedbDialect: ClientDialect = {
     }
     return result
   },
-  writeError(operation, error) {
+  writeError(operation: OperationName | undefined, error: CatalogError): CatalogError {
     // The client detects an existing table by status 400 and the words "already exists".
     if (operation !== 'CreateTable' || error.kind !== 'TableAlreadyExists') return error
     return new CatalogError('TableAlreadyExists', error.message, { status: 400, cause: error })
   },
-}
+} as const
 
-/** The client cannot parse a version without metadata, and before 0.40 none without the text of its time. */
-function completeVersion(version: unknown): RequestMembers {
-  const members = getMembers(version)
-  const time = new Date(Number(members['timestamp_millis'] ?? Number.NaN))
-  const timestamp = Number.isNaN(time.getTime()) ? {} : { timestamp: time.toISOString() }
-  return { metadata: {}, ...timestamp, ...members }
-}
+export type ClientDialect = typeof lancedbDialect
 
-/** Selects the dialect of a request: as declared by a gateway in front, or LanceDB's if the client names a database. */
-export function selectClientDialect(headers: IncomingHttpHeaders): ClientDialect {
-  return isLancedbClient(headers[clientDialectHeader], lancedbDatabaseHeader in headers)
-    ? lancedbDialect
-    : catalogDialect
+/**
+ * The dialect of a request: LanceDB's if a gateway in front declares it, or if the client names a database; undefined for
+ * that of the catalog API.
+ */
+export function selectClientDialect(headers: IncomingHttpHeaders): ClientDialect | undefined {
+  const isLancedb = isLancedbClient(headers[clientDialectHeader], lancedbDatabaseHeader in headers)
+  return isLancedb ? lancedbDialect : undefined
 }

@@ -6,14 +6,12 @@ import {
   isArrowStreamType,
   type RouteMatch,
   headerDialects,
-  type Identifier,
   invalidInput,
-  isSameIdentifier,
   type OperationName,
   quoteForMessage,
 } from 'catalog-gateway/catalog-api'
 import { operationSchemas } from '../schemas/operation-schemas.ts'
-import { isListOfStrings, isObject } from 'catalog-gateway/lib'
+import { getMembers, isObject } from 'catalog-gateway/lib'
 import type { z } from 'zod'
 import { catalogOperations } from '../catalog/catalog-operations.ts'
 import type { CatalogContext } from '../catalog/context.ts'
@@ -36,7 +34,7 @@ export async function executeOperation(
   { maxJsonBytes, maxUploadBytes, memory }: BodyLimits,
   request: IncomingMessage,
   route: RouteMatch<BuiltInOperation>,
-  dialect: ClientDialect,
+  dialect: ClientDialect | undefined,
 ): Promise<unknown> {
   const { operation, id, indexName = '', delimiter } = route
   const { headers } = request
@@ -46,18 +44,19 @@ export async function executeOperation(
   const members = isUpload
     ? {}
     : parseMembers(route, await readBody(request, { setting: 'maxJsonBytes', maxBytes: maxJsonBytes }))
-  const sent = dialect.readMembers(operation.name, mergeMembers(route, members, headers), headers)
+  const merged = mergeMembers(route, members, headers)
+  const sent = dialect?.readMembers(operation.name, merged, headers) ?? merged
   const parsed = isSchemaUpload ? sent : parseRequest(operation.name, sent)
-  const run = async (upload: Uint8Array | undefined): Promise<unknown> => {
-    const call = { id, indexName, delimiter, request: parsed, upload, schemaDialect: dialect.schemaDialect }
-    return await execute(catalog, dialect.servingOperation(operation.name), call)
-  }
+  const name = dialect?.servingOperation(operation.name) ?? operation.name
+  const schemaDialect = dialect?.schemaDialect ?? 'namespace'
+  const run = (upload: Uint8Array | undefined): Promise<unknown> =>
+    execute(catalog, name, { id, indexName, delimiter, request: parsed, upload, schemaDialect })
   const result = isUpload
     ? await memory.run(async (reserve) =>
         run(await readBody(request, { setting: 'maxUploadBytes', maxBytes: maxUploadBytes }, reserve)),
       )
     : await run(undefined)
-  return dialect.writeResponse(operation.name, result)
+  return dialect ? dialect.writeResponse(operation.name, result) : result
 }
 
 async function execute<Name extends OperationName>(
@@ -77,20 +76,21 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
  * for UpdateTableSchemaMetadata: its body is the data itself, and an empty one was truncated. Throws InvalidInput (400)
  * for anything but a JSON object, and for a body that names another object than the route.
  */
-function parseMembers(route: RouteMatch, bytes: Uint8Array): RequestMembers {
-  const value = parseJson(bytes)
-  if (route.operation.body === 'map') return parseMapBody(route, value)
-  if (value === null) return {}
-  const members = assertObject(value)
-  readIdentifier(members['id'], 'id')
-  assertMatchesRoute(route, members, route.operation.routeMembers)
-  const { query } = members
-  if (isObject(query)) assertIdentifierMatches(query['id'], route.id, 'query.id')
+function parseMembers({ operation, id, indexName }: RouteMatch, bytes: Uint8Array): RequestMembers {
+  const isMap = operation.body === 'map'
+  const members = parseJson(bytes) ?? (isMap ? undefined : {})
+  if (!isObject(members)) throw invalidInput('expected a JSON object as the body')
+  // Some clients wrap the map as in other requests; an object reveals that, because the values of a map are strings.
+  if (isMap && !isObject(members['metadata'])) return { metadata: members }
+  const expected = { id, index_name: indexName }
+  for (const name of isMap ? (['id'] as const) : operation.routeMembers) {
+    assertSame(name, members[name], expected[name])
+  }
+  assertSame('query.id', getMembers(members['query'])['id'], id)
   return members
 }
 
 function parseJson(bytes: Uint8Array): unknown {
-  if (bytes.length === 0) return null
   try {
     const text = decoder.decode(bytes)
     return text.trim() === '' ? null : JSON.parse(text)
@@ -99,49 +99,10 @@ function parseJson(bytes: Uint8Array): unknown {
   }
 }
 
-function assertObject(value: unknown): RequestMembers {
-  if (!isObject(value)) throw invalidInput('the body is JSON, but not an object')
-  return value
-}
-
-/**
- * The map becomes the member `metadata`. Some clients wrap the map as in other requests; a member `metadata` that is an
- * object reveals that, because the values of a map are strings.
- */
-function parseMapBody(route: RouteMatch, value: unknown): RequestMembers {
-  if (value === null) throw invalidInput('the body is empty; expected a JSON object')
-  const body = assertObject(value)
-  if (!isObject(body['metadata'])) return { metadata: body }
-  assertMatchesRoute(route, body, ['id'])
-  return body
-}
-
 /** An absent or null member matches any route; `[]` is the root. */
-function assertMatchesRoute(
-  { id, indexName }: RouteMatch,
-  members: RequestMembers,
-  repeatedNames: readonly string[],
-): void {
-  for (const name of repeatedNames) {
-    const value = members[name]
-    if (name === 'id') assertIdentifierMatches(value, id, name)
-    else if (value !== undefined && value !== null && value !== indexName) {
-      throw invalidInput(`the ${quoteForMessage(name)} in the body differs from the one in the route`)
-    }
-  }
-}
-
-function assertIdentifierMatches(value: unknown, id: Identifier, name: string): void {
-  const identifier = readIdentifier(value, name)
-  if (identifier !== undefined && !isSameIdentifier(identifier, id))
-    throw invalidInput(`the ${quoteForMessage(name)} in the body differs from the id in the route`)
-}
-
-/** Returns undefined if the member is absent or null. */
-function readIdentifier(value: unknown, name: string): Identifier | undefined {
-  if (value === undefined || value === null) return undefined
-  if (isListOfStrings(value)) return value
-  throw invalidInput(`the member ${quoteForMessage(name)} of the body is not a list of strings`)
+function assertSame(name: string, sent: unknown, expected: unknown): void {
+  if (sent === undefined || sent === null || JSON.stringify(sent) === JSON.stringify(expected)) return
+  throw invalidInput(`the ${quoteForMessage(name)} in the body differs from the one in the route`)
 }
 
 /** Adds query parameters, and headers of CreateTable. Throws InvalidInput (400) for contradicting values. */
@@ -172,31 +133,11 @@ function mergeMembers(
 function parseRequest(name: OperationName, members: RequestMembers): OperationRequest<OperationName> {
   const parsed = validateMembers(name, members)
   if (parsed.success) return parsed.data
-  const [issue] = parsed.error.issues
-  const { path, message } = issue === undefined ? unknownIssue : findDeepestIssue(issue)
+  const { path = [], message = 'unexpected value' } = parsed.error.issues.map(findDeepestIssue)[0] ?? {}
   // Then the message names the members: a request in several forms, or members that exclude each other.
   if (path.length === 0) throw invalidInput(`invalid request: ${message}`)
   const member = path.map(String).join('.')
   throw invalidInput(`invalid member ${quoteForMessage(member)} of the request: ${message}`)
-}
-
-type Issue = Pick<z.core.$ZodIssue, 'path' | 'message'>
-
-const unknownIssue: Issue = { path: [], message: 'unexpected value' }
-
-/** A value in several forms is meant in the form that explains most of it. Without one, the issue lists the forms. */
-function findDeepestIssue(issue: z.core.$ZodIssue): Issue {
-  if (issue.code !== 'invalid_union') return issue
-  let deepest: Issue = { path: [], message: issue.message }
-  // At a depth of one, the member may be missing just because the value has another form.
-  let depth = 1
-  for (const [first] of issue.errors) {
-    const found = first === undefined ? deepest : findDeepestIssue(first)
-    if (found.path.length <= depth) continue
-    depth = found.path.length
-    deepest = found
-  }
-  return { path: [...issue.path, ...deepest.path], message: deepest.message }
 }
 
 function validateMembers(name: OperationName, members: RequestMembers) {
@@ -207,6 +148,17 @@ function validateMembers(name: OperationName, members: RequestMembers) {
     if (error instanceof RangeError) throw invalidInput('the body is nested too deeply', { cause: error })
     throw error
   }
+}
+
+/** A value in several forms is meant in the form that explains most of it. Without one, the issue lists the forms. */
+function findDeepestIssue(issue: z.core.$ZodIssue): Pick<z.core.$ZodIssue, 'path' | 'message'> {
+  if (issue.code !== 'invalid_union') return issue
+  // At a depth of one, the member may be missing just because the value has another form.
+  const deepest = issue.errors
+    .flatMap(([first]) => (first === undefined ? [] : [findDeepestIssue(first)]))
+    .filter(({ path }) => path.length > 1)
+    .toSorted((one, other) => other.path.length - one.path.length)[0]
+  return deepest ? { path: [...issue.path, ...deepest.path], message: deepest.message } : issue
 }
 
 function parseParameter(type: string | undefined, text: string | readonly string[]): unknown {

@@ -27,8 +27,8 @@ export async function readBody(
   if (encoding.toLowerCase() !== 'identity') {
     throw invalidInput('content-encoding is not supported; send the body uncompressed', { status: 415 })
   }
-  const announced = contentLength === undefined ? Number.POSITIVE_INFINITY : Number(contentLength)
-  if (announced !== Number.POSITIVE_INFINITY && announced > limit.maxBytes) throw bodyTooLargeError(limit)
+  const announced = Number(contentLength ?? Number.POSITIVE_INFINITY)
+  if (contentLength !== undefined && announced > limit.maxBytes) throw bodyTooLargeError(limit)
   const blocks: Buffer[] = []
   let length = 0
   let free = Buffer.alloc(0)
@@ -60,14 +60,11 @@ async function* readChunks(request: IncomingMessage, timeoutMs: number): AsyncGe
       if (done === true) return
       yield value
     }
-  } catch (error) {
-    if (error instanceof TimeoutExceeded) {
-      throw invalidInput(`the body stopped arriving for ${timeoutMs / 1000} s; send the request again`, {
-        status: 408,
-        cause: error,
-      })
-    }
-    throw invalidInput('the body ended before it was complete', { cause: error })
+  } catch (cause) {
+    if (!(cause instanceof TimeoutExceeded))
+      throw invalidInput('the body ended before it was complete', { cause })
+    const message = `the body stopped arriving for ${timeoutMs / 1000} s; send the request again`
+    throw invalidInput(message, { status: 408, cause })
   } finally {
     // Not awaited: it would wait for a chunk that does not arrive.
     void chunks.return?.()
@@ -75,48 +72,35 @@ async function* readChunks(request: IncomingMessage, timeoutMs: number): AsyncGe
 }
 
 function bodyTooLargeError({ setting, maxBytes }: BodyLimit): CatalogError {
-  const ofDev = setting === 'maxUploadBytes' ? ', or --max-upload of dev' : ''
-  const limit = `${formatBytes(maxBytes)} (limits.${setting} of the bundled catalog${ofDev})`
+  const limit = `${formatBytes(maxBytes)} (limits.${setting} of the bundled catalog)`
   return invalidInput(`the body is larger than the limit of ${limit}`, { status: 413 })
 }
 
-/** Takes bytes from the budget. Throws ServiceUnavailable (503) if too few are left. */
-export type Reserve = (bytes: number) => void
+export type MemoryBudget = ReturnType<typeof createMemoryBudget>
 
 /** The memory for Arrow data that the engine cannot stream, shared by all requests. */
-export class MemoryBudget {
-  readonly #bytes: number
-  #freeBytes: number
-
-  constructor(bytes: number) {
-    this.#bytes = bytes
-    this.#freeBytes = bytes
-  }
-
-  get reservedBytes(): number {
-    return this.#bytes - this.#freeBytes
-  }
-
-  /** Returns what it reserved when `work` has ended. */
-  async run<Result>(work: (reserve: Reserve) => Promise<Result>): Promise<Result> {
-    let reserved = 0
-    const reserve = (bytes: number): void => {
-      if (bytes > this.#freeBytes) {
-        throw new CatalogError(
-          'ServiceUnavailable',
-          'no memory for Arrow data is left (limits.maxUploadMemoryBytes of the bundled catalog); retry in 1 s',
-          {
-            headers: { 'retry-after': '1' },
-          },
-        )
+export function createMemoryBudget(bytes: number) {
+  let reservedBytes = 0
+  return {
+    getReservedBytes: () => reservedBytes,
+    /** Gives back what `work` has reserved when it has ended. `reserve` throws ServiceUnavailable (503) if too little is left. */
+    async run<Result>(work: (reserve: (bytes: number) => void) => Promise<Result>): Promise<Result> {
+      let ofWork = 0
+      try {
+        return await work((added) => {
+          if (reservedBytes + added > bytes) throw noMemoryError()
+          reservedBytes += added
+          ofWork += added
+        })
+      } finally {
+        reservedBytes -= ofWork
       }
-      this.#freeBytes -= bytes
-      reserved += bytes
-    }
-    try {
-      return await work(reserve)
-    } finally {
-      this.#freeBytes += reserved
-    }
+    },
   }
+}
+
+function noMemoryError(): CatalogError {
+  const message =
+    'no memory for Arrow data is left (limits.maxUploadMemoryBytes of the bundled catalog); retry in 1 s'
+  return new CatalogError('ServiceUnavailable', message, { headers: { 'retry-after': '1' } })
 }

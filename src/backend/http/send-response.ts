@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { arrowFileType, arrowStreamType, CatalogError, type Operation } from 'catalog-gateway/catalog-api'
-import { hasErrorCode, isObject } from 'catalog-gateway/lib'
+import { getMembers, hasErrorCode } from 'catalog-gateway/lib'
 import { toStorageFullError } from '../storage/storage-errors.ts'
 import { toPostgresCatalogError } from '../database/postgres-errors.ts'
 
@@ -21,7 +21,9 @@ export function toJsonReply(value: unknown, status = 200, headers: Reply['header
 
 /** JSON (plain text if the result is a text and the client asks for that), an empty body, or Arrow data. */
 export function toReply(operation: Operation, result: unknown, accept: string | undefined): Reply {
-  const status = operation.mayStartJob && hasJob(result) ? 202 : operation.status
+  // Then a job continues the work.
+  const hasJob = operation.mayStartJob && typeof getMembers(result)['job_id'] === 'string'
+  const status = hasJob ? 202 : operation.status
   if (operation.response === 'empty') return { status, headers: {}, body: '' }
   if (typeof result === 'string' && prefersPlainText(accept))
     return { status, headers: { 'content-type': 'text/plain; charset=utf-8' }, body: result }
@@ -29,10 +31,6 @@ export function toReply(operation: Operation, result: unknown, accept: string | 
   if (!isAsyncIterable(result)) throw new TypeError(`${operation.name} returned no Arrow data`)
   const type = operation.response === 'arrow' ? arrowFileType : arrowStreamType
   return { status, headers: { 'content-type': type }, body: result }
-}
-
-export function toErrorReply(error: CatalogError, requestId: string): Reply {
-  return toJsonReply(error.toResponse(requestId), error.status, error.headers)
 }
 
 /**
@@ -48,7 +46,7 @@ export async function sendReply(
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
   if (typeof body === 'string') {
     // Node sets it for no response to HEAD.
-    if (status !== 304) response.setHeader('content-length', Buffer.byteLength(body))
+    response.setHeader('content-length', Buffer.byteLength(body))
     response.end(body)
     return
   }
@@ -59,15 +57,7 @@ export async function sendReply(
 
 /** Whether a client accepts plain text and no JSON. Many clients list both, and expect JSON. */
 function prefersPlainText(accept = ''): boolean {
-  const types = accept.split(',').map((range) => range.replace(/;.*/s, '').trim().toLowerCase())
-  return (
-    types.includes('text/plain') && !types.some((type) => /^(?:application\/(?:json|\*)|\*\/\*)$/.test(type))
-  )
-}
-
-/** Whether a job continues the work. */
-function hasJob(result: unknown): boolean {
-  return isObject(result) && typeof result['job_id'] === 'string'
+  return /\btext\/plain\b/i.test(accept) && !/\bapplication\/(?:json\b|\*)|\*\/\*/i.test(accept)
 }
 
 function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {

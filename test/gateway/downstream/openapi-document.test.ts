@@ -22,10 +22,8 @@ it('the reference catalog serves it, too, even if it requires a token', async ()
   expect(await fetchDocument(url())).toEqual({ status: 200, text: getOpenApiDocument() })
 })
 
-it.each(['gateway', 'catalog'])('HEAD and ETag save the transfer of the document: %s', async (server) => {
-  const url =
-    server === 'catalog' ? (await runningBackend()).url() : (await startGatewayAndUpstream()).gateway.url
-  const target = `${url}/openapi.json`
+it('HEAD and ETag save the transfer of the document', async () => {
+  const target = `${(await startGatewayAndUpstream()).gateway.url}/openapi.json`
   const whole = await fetch(target)
   const etag = whole.headers.get('etag') ?? ''
   expect(etag).toMatch(/^"[\w-]{22}"$/)

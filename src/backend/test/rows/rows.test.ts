@@ -50,9 +50,7 @@ it('rejects an upload above the limit with 413, announced or not', async () => {
     duplex: 'half',
   })
   expect(chunked.status).toBe(413)
-  expect(await chunked.text()).toContain(
-    '(limits.maxUploadBytes of the bundled catalog, or --max-upload of dev)',
-  )
+  expect(await chunked.text()).toContain('(limits.maxUploadBytes of the bundled catalog)')
   expect(await post('/v1/table/t/count_rows', {})).toEqual(responseOf(6))
 })
 

@@ -11,7 +11,6 @@ import type { ResponseOf } from '../../schemas/operation-schemas.ts'
 import { requireTable } from '../../catalog/find-table.ts'
 import { openCatalog } from '../../catalog/open-catalog.ts'
 import { type ManifestStore, openManifestStore } from '../../engine/manifest/manifest-store.ts'
-import { createMetrics } from '../../metrics.ts'
 import { operationSchemas } from '../../schemas/operation-schemas.ts'
 import { backendSettings, usesPostgres } from '../support/backend-settings.ts'
 import { orders, streamOf } from '../engine/sample-tables.ts'
@@ -38,7 +37,6 @@ async function openOn(dataFolder: string, manifests: ManifestStore): Promise<Cat
     backendSettings(dataFolder),
     pino({ level: 'silent' }),
     directOutbound,
-    createMetrics(),
     () => manifests,
   )
 }
