@@ -15,47 +15,32 @@ const withEveryStore = isThorough ? ['test/{conformance,jobs,rows,startup,tables
 const hasPostgres = isProvided('postgresql', () => findPostgres() !== undefined)
 const hasObjectStore = isThorough && isProvided('ceph', hasCeph)
 
+const project = (test: object) => ({ extends: true as const, test })
+
 export default defineConfig({
   resolve: { alias: gatewaySources },
   test: {
     ...testSettings,
     projects: [
-      {
-        extends: true,
-        test: {
-          name: 'catalog',
-          include: isThorough
-            ? [...filesWithLongForm('.'), ...longFiles['src/backend']]
-            : ['test/**/*.test.ts'],
-          exclude: isThorough ? needsMore : [...needsMore, ...longFiles['src/backend']],
-        },
-      },
-      ...(hasPostgres
-        ? [
-            {
-              extends: true as const,
-              test: {
-                name: 'postgres',
-                include: [...withEveryStore, ...needsPostgres],
-                exclude: isThorough ? [] : [...longFiles['src/backend']],
-                globalSetup: './test/postgres/private-postgres.ts',
-              },
-            },
-          ]
-        : []),
-      ...(hasObjectStore
-        ? [
-            {
-              extends: true as const,
-              test: {
-                name: 's3',
-                include: needsCeph,
-                env: credentials,
-                globalSetup: './test/s3/private-ceph.ts',
-              },
-            },
-          ]
-        : []),
+      project({
+        name: 'catalog',
+        include: isThorough
+          ? [...filesWithLongForm('.'), ...longFiles['src/backend']]
+          : ['test/**/*.test.ts'],
+        exclude: isThorough ? needsMore : [...needsMore, ...longFiles['src/backend']],
+      }),
+      project({
+        name: 'postgres',
+        include: hasPostgres ? [...withEveryStore, ...needsPostgres] : [],
+        exclude: isThorough ? [] : [...longFiles['src/backend']],
+        globalSetup: hasPostgres ? './test/postgres/private-postgres.ts' : [],
+      }),
+      project({
+        name: 's3',
+        include: hasObjectStore ? needsCeph : [],
+        env: credentials,
+        globalSetup: hasObjectStore ? './test/s3/private-ceph.ts' : [],
+      }),
     ],
   },
 })

@@ -1,28 +1,11 @@
 import { z } from 'zod'
 import { optional, propertiesSchema } from './members.ts'
 
-/** An Arrow type as JSON. */
-export interface JsonArrowDataType {
-  readonly type: string
-  readonly fields?: readonly JsonArrowField[] | undefined
-  /** Bytes of a `fixed_size_binary`, items of a `fixed_size_list`, `precision * 1000 + scale` of a decimal. */
-  readonly length?: number | undefined
-}
-
-export interface JsonArrowField {
-  readonly name: string
-  readonly type: JsonArrowDataType
-  readonly nullable: boolean
-  readonly metadata?: Readonly<Record<string, string>> | undefined
-}
-
-/** An Arrow schema as JSON. */
-export interface JsonArrowSchema {
-  readonly fields: readonly JsonArrowField[]
-  readonly metadata?: Readonly<Record<string, string>> | undefined
-}
-
-export const jsonArrowDataType: z.ZodType<JsonArrowDataType> = z
+/**
+ * An Arrow type as JSON. `length`: bytes of a `fixed_size_binary`, items of a `fixed_size_list`, `precision * 1000 + scale`
+ * of a decimal.
+ */
+export const jsonArrowDataType = z
   .object({
     type: z.string(),
     get fields() {
@@ -32,7 +15,7 @@ export const jsonArrowDataType: z.ZodType<JsonArrowDataType> = z
   })
   .meta({ id: 'JsonArrowDataType' })
 
-const jsonArrowField: z.ZodType<JsonArrowField> = z
+const jsonArrowField = z
   .object({
     name: z.string(),
     get type() {
@@ -43,9 +26,14 @@ const jsonArrowField: z.ZodType<JsonArrowField> = z
   })
   .meta({ id: 'JsonArrowField' })
 
-export const jsonArrowSchema: z.ZodType<JsonArrowSchema> = z
+/** An Arrow schema as JSON. */
+export const jsonArrowSchema = z
   .object({
     fields: z.array(jsonArrowField).readonly(),
     metadata: optional.of(propertiesSchema.readonly()),
   })
   .meta({ id: 'JsonArrowSchema' })
+
+export type JsonArrowDataType = z.input<typeof jsonArrowDataType>
+export type JsonArrowField = z.input<typeof jsonArrowField>
+export type JsonArrowSchema = z.input<typeof jsonArrowSchema>

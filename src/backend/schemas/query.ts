@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { getMembers, isObject } from 'catalog-gateway/lib'
 import { countSchema, fullTextQuerySchema } from './full-text-query.ts'
 import { distanceType, every, flagMember, int64, optional, requestSchema } from './members.ts'
 
@@ -94,36 +95,20 @@ export const queryTableRequestSchema = requestSchema({
 
 export type TableQuery = Readonly<z.output<typeof queryTableRequestSchema>>
 
-/**
- * The query is the member `query` (ExplainTableQueryPlan, and older texts for AnalyzeTableQueryPlan) or the request
- * itself.
- */
-function nestQuery(members: unknown, isQuery: (members: object) => boolean): unknown {
-  if (typeof members !== 'object' || members === null) return members
-  const query: unknown = Reflect.get(members, 'query')
-  const isNested = typeof query === 'object' && query !== null
-  return isNested || !isQuery(members) ? members : { ...members, query: { ...members, id: undefined } }
-}
-
-const planRequest = requestSchema({
-  branch: optional.text,
-  query: queryTableRequestSchema,
-  verbose: flagMember,
-}).refine(
-  ({ branch, query }) => !branch || !query.branch || branch === query.branch,
-  'expected one branch, not two',
+/** The query is the member `query` (older clients of AnalyzeTableQueryPlan send it, too), or the request itself. */
+const planRequest = z.preprocess(
+  (sent) => {
+    const members = getMembers(sent)
+    const isQuery = !isObject(members['query']) && ('k' in members || 'vector' in members)
+    return isQuery ? { ...members, query: { ...members, id: undefined } } : sent
+  },
+  requestSchema({ branch: optional.text, query: queryTableRequestSchema, verbose: flagMember }).refine(
+    ({ branch, query }) => !branch || !query.branch || branch === query.branch,
+    'expected one branch, not two',
+  ),
 )
 
 export const planSchemas = {
-  ExplainTableQueryPlan: {
-    request: z.preprocess(
-      (members) => nestQuery(members, (query) => 'k' in query || 'vector' in query),
-      planRequest,
-    ),
-    response: z.string(),
-  },
-  AnalyzeTableQueryPlan: {
-    request: z.preprocess((members) => nestQuery(members, () => true), planRequest),
-    response: z.string(),
-  },
+  ExplainTableQueryPlan: { request: planRequest, response: z.string() },
+  AnalyzeTableQueryPlan: { request: planRequest, response: z.string() },
 }

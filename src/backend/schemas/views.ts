@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { getMembers } from 'catalog-gateway/lib'
 import {
   every,
   maybe,
@@ -27,29 +26,21 @@ const viewFunction = model('MaterializedViewUdtfEntry', {
   batch: optional.flag,
 })
 
-/** Without data, the view is only declared. */
-const withNoData = optional.flag.transform((value) => value ?? true)
-
 const declaredForm = requestSchema({
   kind: z.enum(['query', 'udtf', 'chunker']),
   source_query: query,
   output_schema: z.string().describe('An Arrow schema in base64.'),
   udtf_spec: optional.of(viewFunction),
-  with_no_data: withNoData,
+  with_no_data: optional.flag,
   auto_refresh: optional.flag,
 })
 
 /** As the remote client of LanceDB sends it. */
-const queryForm = requestSchema({ query, with_no_data: withNoData })
+const queryForm = requestSchema({ query, with_no_data: optional.flag })
 
-const newMaterializedView = z.preprocess(
-  (value, context) => {
-    const { query, source_query: sourceQuery } = getMembers(value)
-    if (query == null || sourceQuery == null) return value
-    context.addIssue({ code: 'custom', message: 'expected either source_query or query' })
-    return z.NEVER
-  },
-  z.union([declaredForm, queryForm], 'expected kind, source_query and output_schema, or query'),
+const newMaterializedView = z.union(
+  [declaredForm, queryForm],
+  'expected kind, source_query and output_schema, or query',
 )
 
 const projection = model('MaterializedViewProjection', every(z.string(), 'output_column', 'expression'))

@@ -1,11 +1,21 @@
 import { randomUUID } from 'node:crypto'
 import { constants, type BigIntStats } from 'node:fs'
-import { link, lstat, open, opendir, readdir, realpath, rm, type FileHandle } from 'node:fs/promises'
+import {
+  link,
+  lstat,
+  open,
+  opendir,
+  readdir,
+  realpath,
+  rm,
+  writeFile,
+  type FileHandle,
+} from 'node:fs/promises'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { CatalogError, invalidInput } from 'catalog-gateway/catalog-api'
 import type { FileInfo, LinkOutcome, ListedFile, FileContent, Storage } from './storage.ts'
-import { hasErrorCode, makeFolder } from 'catalog-gateway/lib'
+import { hasErrorCode, makeFolder, syncFolder } from 'catalog-gateway/lib'
 
 const noOptions = {}
 
@@ -26,7 +36,7 @@ export const localFileStorage: Storage = {
   makeFolder: async (folder) => {
     await makeFolder(folder)
   },
-  flush,
+  flush: syncFolder,
   remove: (file) => rm(file, { force: true }),
   removeAll,
   assertNoLinks,
@@ -82,15 +92,9 @@ async function create(file: string, bytes: Uint8Array): Promise<boolean> {
   const written = `${file}-${randomUUID()}`
   await makeFolder(path.dirname(file))
   try {
-    const handle = await open(written, 'wx')
-    try {
-      await handle.writeFile(bytes)
-      await handle.sync()
-    } finally {
-      await handle.close()
-    }
+    await writeFile(written, bytes, { flag: 'wx', flush: true })
     if ((await linkFile(written, file)) !== 'linked') return false
-    await flush(path.dirname(file))
+    await syncFolder(path.dirname(file))
     return true
   } finally {
     await rm(written, { force: true })
@@ -112,15 +116,6 @@ async function linkFile(from: string, to: string, eTag?: string): Promise<LinkOu
       'Unsupported',
       'the table is on another file system than the catalog; create its versions one at a time',
     )
-  }
-}
-
-async function flush(file: string): Promise<void> {
-  const handle = await open(file)
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
   }
 }
 

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { S3Client } from '@aws-sdk/client-s3'
+import { CatalogError } from 'catalog-gateway/catalog-api'
+import { toError } from 'catalog-gateway/lib'
 import { createHttpAgent, listDefaultAuthorities, type Outbound } from 'catalog-gateway/outbound'
 import type { S3Settings } from '../settings/backend-settings.ts'
 import { createS3Storage } from './s3-storage.ts'
-import { describeStorageError } from './storage-errors.ts'
 import type { OpenedStorage, Storage } from './storage.ts'
 
 const connectTimeoutMs = 5_000
@@ -41,8 +42,20 @@ export async function openS3(settings: S3Settings, outbound: Outbound): Promise<
       httpsAgent: createAgent('https:'),
     },
   })
+  // Without credentials: the engine finds and renews those of the environment itself.
   const engineOptions = addOutboundOptions(
-    { ...buildEndpointOptions(settings, region), ...timeoutOptions },
+    {
+      aws_region: region,
+      aws_virtual_hosted_style_request: String(virtualHostedStyle),
+      ...(endpoint !== undefined && {
+        aws_endpoint: endpoint,
+        allow_http: String(endpoint.startsWith('http:')),
+      }),
+      connect_timeout: `${connectTimeoutMs} ms`,
+      timeout: `${requestTimeoutMs} ms`,
+      client_max_retries: String(maxAttempts - 1),
+      client_retry_timeout: String(requestTimeoutMs / 1000),
+    },
     endpoint ?? `https://s3.${region}.amazonaws.com`,
     await listDefaultAuthorities(process.env),
     outbound,
@@ -57,28 +70,6 @@ export async function openS3(settings: S3Settings, outbound: Outbound): Promise<
   }
 }
 
-const timeoutOptions = {
-  connect_timeout: `${connectTimeoutMs} ms`,
-  timeout: `${requestTimeoutMs} ms`,
-  client_max_retries: String(maxAttempts - 1),
-  client_retry_timeout: String(requestTimeoutMs / 1000),
-}
-
-/** Excludes credentials: the engine finds and renews those of the environment itself. */
-function buildEndpointOptions(
-  { endpoint, virtualHostedStyle }: S3Settings,
-  region: string,
-): Readonly<Record<string, string>> {
-  return {
-    aws_region: region,
-    aws_virtual_hosted_style_request: String(virtualHostedStyle),
-    ...(endpoint !== undefined && {
-      aws_endpoint: endpoint,
-      allow_http: String(endpoint.startsWith('http:')),
-    }),
-  }
-}
-
 async function requireConditionalWrites(storage: Storage, root: string): Promise<void> {
   const file = `${root}/checks/${randomUUID()}`
   const isCreated = await storage.create(file, Buffer.from('first'))
@@ -88,9 +79,11 @@ async function requireConditionalWrites(storage: Storage, root: string): Promise
     throw new Error('it ignores If-None-Match, so concurrent writers would overwrite each other')
 }
 
-/** The reason is the cause, because the program prints causes at startup. */
+/** The reason, with the code of the store or of the network, is the cause: the program prints causes at startup. */
 function unusableStorageError(root: string, error: unknown): Error {
-  const cause = new Error(describeStorageError(error), { cause: error })
+  const reason = toError(error instanceof CatalogError ? error.cause : error)
+  const code = 'code' in reason && typeof reason.code === 'string' ? reason.code : reason.name
+  const cause = new Error(`${code}: ${reason.message}`, { cause: error })
   return new Error(`the object store at ${root} cannot be used`, { cause })
 }
 

@@ -10,13 +10,12 @@ import {
 } from '@aws-sdk/client-s3'
 import { setTimeout } from 'node:timers/promises'
 import { invalidInput } from 'catalog-gateway/catalog-api'
-import { toUnavailableError, getHttpStatus, wasRetried } from './storage-errors.ts'
+import { readMetadata, toUnavailableError } from './storage-errors.ts'
 import { isSameTag, type FileContent, type FileInfo, type Storage } from './storage.ts'
 import { Backoff } from 'catalog-gateway/lib'
 
 /** The store's limit; longer names cannot exist. */
 const maxKeyBytes = 1024
-const deleteBatchSize = 1000
 const conflictAttempts = 5
 const conflictDelays = { minMs: 50, maxMs: 250 }
 
@@ -54,7 +53,7 @@ export function createS3Storage(
     try {
       return await send(object)
     } catch (error) {
-      if (getHttpStatus(error) === 404) return undefined
+      if (readMetadata(error).status === 404) return undefined
       throw toUnavailableError(error)
     }
   }
@@ -79,11 +78,11 @@ export function createS3Storage(
         await client.send(new PutObjectCommand({ ...object, Body: bytes, IfNoneMatch: '*' }))
         return true
       } catch (error) {
+        const { status, attempts } = readMetadata(error)
         // An earlier attempt whose response was lost may have taken the name.
-        if (getHttpStatus(error) === 412)
-          return wasRetried(error) && (await read(file))?.bytes.equals(bytes) === true
+        if (status === 412) return attempts > 1 && (await read(file))?.bytes.equals(bytes) === true
         // A conflict with a concurrent request for the same name: the store expects a retry.
-        if (getHttpStatus(error) !== 409 || attempt === conflictAttempts) throw toUnavailableError(error)
+        if (status !== 409 || attempt === conflictAttempts) throw toUnavailableError(error)
         await setTimeout(delays.next())
       }
     }
@@ -151,18 +150,15 @@ export function createS3Storage(
     async removeAll(folder, except = new Set()) {
       const prefix = `${toKey(folder)}/`
       const exceptKeys = new Set([...except].map(encodeKey))
-      let found: string[] = []
+      // A page has no more objects than one request deletes.
       for await (const { Contents = [] } of listPages(prefix)) {
-        for (const { Key = '' } of Contents) {
-          if (Key.startsWith(prefix) && !exceptKeys.has(Key.slice(prefix.length).split('/')[0] ?? ''))
-            found.push(Key)
-        }
-        while (found.length >= deleteBatchSize) {
-          await removeObjects(found.slice(0, deleteBatchSize))
-          found = found.slice(deleteBatchSize)
-        }
+        const keys = Contents.flatMap(({ Key = '' }) =>
+          Key.startsWith(prefix) && !exceptKeys.has(Key.slice(prefix.length).split('/')[0] ?? '')
+            ? [Key]
+            : [],
+        )
+        if (keys.length > 0) await removeObjects(keys)
       }
-      if (found.length > 0) await removeObjects(found)
     },
     /** Accepts only names that the engine cannot read differently, because it parses a location as a URI. */
     async assertConfined(within, location) {

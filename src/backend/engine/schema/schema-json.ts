@@ -144,18 +144,18 @@ export function toLanceType(dataType: JsonArrowDataType): JsonArrowDataType {
   return {
     // Lance type names contain time zones, which are case-sensitive.
     type: lanceNames.get(lower) ?? type,
-    ...(length !== undefined && { length }),
+    ...(length != null && { length }),
     ...(fields && {
       fields: fields.map(({ name, nullable, type: of }) => ({ name, nullable, type: toLanceType(of) })),
     }),
   }
 }
 
-function toDecimalType(bits: string, length: number | undefined): string {
+function toDecimalType(bits: string, length: JsonArrowDataType['length']): string {
   if (bits !== '128' && bits !== '256') {
     throw new CatalogError('Unsupported', `data_type decimal${bits}: the Lance format has no such type`)
   }
-  if (length === undefined) {
+  if (length == null) {
     throw invalidInput(`data_type decimal${bits}: expected a length of precision * 1000 + scale`)
   }
   return `decimal:${bits}:${Math.floor(length / 1000)}:${length % 1000}`
