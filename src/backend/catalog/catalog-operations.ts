@@ -2,7 +2,6 @@ import { operationNames } from 'catalog-gateway/catalog-api'
 import { columnOperations } from './columns.ts'
 import { commitOperations } from './commit.ts'
 import { tableCreation } from './create-table.ts'
-import { versionDeletion } from './delete-versions.ts'
 import { indexOperations } from './indexes.ts'
 import { jobOperations } from './jobs.ts'
 import { namespaceOperations } from './namespaces.ts'
@@ -23,7 +22,6 @@ export const catalogOperations: Operations = {
   ...columnOperations,
   ...indexOperations,
   ...versionOperations,
-  ...versionDeletion,
   ...commitOperations,
   ...referenceOperations,
   ...jobOperations,

@@ -6,7 +6,6 @@ import { type CatalogContext, tableLocation } from './context.ts'
 import { requirePoint } from './find-table.ts'
 import { requireTableOfJob } from './job-runner.ts'
 import type { Operations } from './operations.ts'
-import { writeRows } from './table-locks.ts'
 
 export const columnOperations = {
   /**
@@ -18,25 +17,18 @@ export const columnOperations = {
     const { branch, new_columns: added = [], function: applied } = request
     const change = (work: (point: TablePoint) => Promise<number>) =>
       changeColumns(context, id, branch, async (point) => ({ version: await work(point) }))
-    if (upload !== undefined) return await change((point) => context.engine.columns.addNull(point, upload))
+    const { columns } = context.engine
+    if (upload !== undefined) return await change((point) => columns.addNull(point, upload))
     for (const { name, virtual_column: virtual } of added) rejectVirtualColumn(name, virtual)
-    if (applied !== undefined) {
-      throw new CatalogError(
-        'Unsupported',
-        'the new columns are computed by a function; this catalog runs no functions of callers, only SQL expressions',
+    if (applied !== undefined) throw functionError('the new columns are computed by a function')
+    const select = (member: 'expression' | 'computed') =>
+      added.flatMap(({ name, [member]: expression }) =>
+        expression === undefined ? [] : [{ name, expression }],
       )
-    }
-    const evaluated = added.flatMap(({ name, expression }) =>
-      expression === undefined ? [] : [{ name, expression }],
-    )
-    const computed = added.flatMap(({ name, computed: expression }) =>
-      expression === undefined ? [] : [{ name, expression }],
-    )
+    const [evaluated, computed] = [select('expression'), select('computed')]
     for (const { name, expression, computed: later } of added) {
       if ((expression === undefined) !== (later === undefined)) continue
-      throw invalidInput(
-        `the new column ${quoteForMessage(name)} has ${expression === undefined ? 'neither' : 'both'} expression and computed; expected one of them`,
-      )
+      throw invalidInput(`expected either expression or computed for the new column ${quoteForMessage(name)}`)
     }
     if (evaluated.length > 0 && computed.length > 0) {
       throw new CatalogError(
@@ -45,9 +37,7 @@ export const columnOperations = {
       )
     }
     return await change((point) =>
-      computed.length > 0
-        ? context.engine.columns.addComputed(point, computed)
-        : context.engine.columns.add(point, evaluated),
+      computed.length > 0 ? columns.addComputed(point, computed) : columns.add(point, evaluated),
     )
   },
 
@@ -110,10 +100,13 @@ async function changeColumns<Result>(
 }
 
 function rejectVirtualColumn(column: string, virtual: unknown): void {
-  if (virtual === undefined) return
-  throw new CatalogError(
+  if (virtual !== undefined) throw functionError(`the column ${quoteForMessage(column)} is a virtual_column`)
+}
+
+function functionError(what: string): CatalogError {
+  return new CatalogError(
     'Unsupported',
-    `the column ${quoteForMessage(column)} is a virtual_column; this catalog runs no functions of callers, only SQL expressions`,
+    `${what}; this catalog runs no functions of callers, only SQL expressions`,
   )
 }
 
@@ -131,7 +124,7 @@ export async function backfillColumn(context: CatalogContext, job: Job): Promise
   const { column, where, branch } = job.request as unknown as BackfillRequest
   const table = await requireTableOfJob(context.database, job)
   const point = { location: tableLocation(context, table), branch, version: undefined }
-  return await writeRows(context, table.objectId, async () => {
+  return await context.dataLock.runShared(table.objectId, async () => {
     const done = await context.engine.columns.backfill(point, column, where)
     return {
       rows_assigned: done.rows,

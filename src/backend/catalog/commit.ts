@@ -10,17 +10,12 @@ import { groupBy } from 'catalog-gateway/lib'
 import type { RequestOf, ResponseOf } from '../schemas/operation-schemas.ts'
 import type { TableEntry } from '../database/objects.ts'
 import type { CatalogDatabase } from '../database/schema.ts'
-import {
-  findVersion,
-  recordDeletedVersions,
-  recordVersion,
-  type VersionRecord,
-} from '../database/versions.ts'
+import { findVersion, recordDeletedVersions, recordVersion } from '../database/versions.ts'
 import type { StagedManifest } from '../engine/manifest/commits.ts'
-import type { NamingScheme, StoredVersion } from '../engine/manifest/manifest-files.ts'
 import { mainBranch, normalizeBranch, tableLocation, type CatalogContext } from './context.ts'
 import { planDeletion } from './delete-versions.ts'
 import { requireSameTable, requireTable } from './find-table.ts'
+import { changeReferences, lockTables } from './table-locks.ts'
 import type { Operations } from './operations.ts'
 import {
   deleteUnusedRetainedManifests,
@@ -30,19 +25,11 @@ import {
   retainedManifestPath,
 } from './reconcile.ts'
 import { deregisterInTransaction } from './register-table.ts'
-import { lockTables } from './table-locks.ts'
 import { declareInTransaction } from './tables.ts'
 import { toTableVersion, type TableVersion } from './versions.ts'
 
 type Operation = Partial<RequestOf<'BatchCommitTables'>['operations'][number]>
 type Result = ResponseOf<'BatchCommitTables'>['results'][number]
-
-/** A change with its table; a declaration has no table yet. */
-interface Change {
-  readonly operation: Operation
-  readonly id: Identifier
-  readonly table: TableEntry | undefined
-}
 
 /** The creation of a version. */
 interface NewVersion {
@@ -52,8 +39,13 @@ interface NewVersion {
   readonly branch: string
 }
 
-/** Does what must precede the commit; resolves with what the commit records. */
-type CheckedChange = () => Promise<(database: CatalogDatabase) => Promise<Result>>
+/** A change of a table; a declaration has no table yet. */
+interface Change {
+  readonly operation: Operation
+  readonly id: Identifier
+  readonly table?: TableEntry
+  readonly created?: NewVersion
+}
 
 export const commitOperations = {
   /**
@@ -63,10 +55,9 @@ export const commitOperations = {
   async CreateTableVersion(context, { id, request }) {
     const table = await requireTable(context.database, id)
     const created = { id, table, request, branch: normalizeBranch(request.branch) }
-    return await context.commitLock.runExclusive(table.objectId, async () => {
-      await reconcileVersions(context, table)
-      return { version: (await findReplay(context, created)) ?? (await commitVersion(context, created)) }
-    })
+    return await context.commitLock.runExclusive(table.objectId, async () => ({
+      version: (await findReplay(context, created)) ?? (await commitVersion(context, created)),
+    }))
   },
 
   /** Creates versions of several tables, all or none. The responses are in the order of the entries. */
@@ -82,19 +73,30 @@ export const commitOperations = {
   async BatchCommitTables(context, { request: { operations } }) {
     return { results: await commitBatch(context, operations) }
   },
+
+  /**
+   * Deletes the manifests of versions in half-open ranges; shared rows stay. All are deleted or none: if the process ends
+   * after the commit, the next access to the table removes the manifests. Throws like `planDeletion`.
+   */
+  async BatchDeleteTableVersions(context, { id, request }) {
+    return await changeReferences(context, id, async (table) => {
+      const operation = { delete_table_versions: { ...request, id: [...id] } }
+      const [result] = await commit(context, [{ operation, id, table }])
+      await reconcileVersions(context, table.objectId)
+      return { ...result?.delete_table_versions }
+    })
+  },
 } satisfies Operations
 
 /** The caller holds only the commit lock, so a writer of rows may take the final name first. */
 async function commitVersion(context: CatalogContext, created: NewVersion): Promise<TableVersion> {
   const { id, table, branch, request } = created
-  const operation = { create_table_version: { ...request, id: [...id] } }
-  const [result] = await commit(context, [{ operation, id, table }])
+  await commit(context, [{ operation: {}, id, table, created }])
   const key = { objectId: table.objectId, branch, version: request.version }
   const record = await findVersion(context.database, key)
-  if (record !== undefined && (await publishVersion(context, table, record))) {
-    const version = (await describeVersion(context, created)) ?? result?.create_table_version?.version
-    if (version !== undefined) return version
-  }
+  const isFirst = record !== undefined && (await publishVersion(context, table, record))
+  const version = isFirst ? await findReplay(context, created) : undefined
+  if (version !== undefined) return version
   throw new CatalogError(
     'ConcurrentModification',
     `cannot create version ${request.version} of ${formatIdentifierForMessage(id)}: another commit was first`,
@@ -109,25 +111,28 @@ async function commitVersion(context: CatalogContext, created: NewVersion): Prom
 async function commitBatch(context: CatalogContext, operations: readonly Operation[]): Promise<Result[]> {
   const changes = await locateTables(context, operations)
   const tables = new Map(changes.flatMap(({ table }) => (table ? [[table.objectId, table]] : [])))
-  const distinctTables = [...tables.values()]
-  return await lockTables(context, distinctTables, async () => {
+  return await lockTables(context, [...tables.values()], async () => {
     const replayed = await findReplayedBatch(context, changes)
     if (replayed !== undefined) return replayed
     let results: Result[]
     try {
       results = await commit(context, changes)
     } finally {
-      for (const table of distinctTables) {
+      for (const [objectId, table] of tables) {
         await recordCommitted(context, table, 'final names of a batch', async () => {
-          await reconcileVersions(context, table)
-          await deleteUnusedRetainedManifests(context, table.objectId)
+          await reconcileVersions(context, objectId)
+          await deleteUnusedRetainedManifests(context, objectId)
         })
       }
     }
+    // A copy in an object store has another entity tag and time than what was staged.
     return await Promise.all(
-      changes.map(async (change, index) => {
-        const created = toNewVersion(change)
-        const version = created && (await describeVersion(context, created))
+      changes.map(async ({ created }, index) => {
+        const version =
+          created &&
+          (await recordCommitted(context, created.table, 'description of a version', () =>
+            findReplay(context, created),
+          ))
         return version ? { create_table_version: { version } } : { ...results[index] }
       }),
     )
@@ -142,24 +147,30 @@ async function locateTables(
   const changes: Change[] = []
   for (const operation of operations) {
     const id = assertIdentifier(Object.values(operation).find((member) => member !== undefined)?.id ?? [])
-    const table = operation.declare_table ? undefined : await requireTable(context.database, id)
-    changes.push({ operation, id, table })
+    if (operation.declare_table === undefined) {
+      const table = await requireTable(context.database, id)
+      const request = operation.create_table_version
+      const created = request && { id, table, request, branch: normalizeBranch(request.branch) }
+      changes.push({ operation, id, table, ...(created && { created }) })
+    } else changes.push({ operation, id })
   }
-  const seen = new Set<string>()
-  for (const { operation, id, table } of changes) {
-    const { create_table_version: creation, delete_table_versions: deletion } = operation
-    if (table === undefined || creation !== undefined) continue
-    const others = changes.filter((change) => change.table?.objectId === table.objectId)
-    const key = `${table.objectId}/${normalizeBranch(deletion?.branch)}`
-    if (seen.has(key) || (deletion === undefined && others.length > 1)) {
-      throw invalidInput(
-        `the batch names ${formatIdentifierForMessage(id)} twice; deregister a table in an operation of its own, ` +
-          'and put all version ranges of a branch into one operation',
-      )
-    }
-    seen.add(key)
+  for (const ofTable of groupBy(changes, ({ table }) => table?.objectId ?? '').values()) {
+    const [first] = ofTable
+    const targets = new Set(ofTable.map(describeTarget))
+    const isDistinct = targets.size === ofTable.length && (targets.size === 1 || !targets.has('table'))
+    if (first?.table === undefined || isDistinct) continue
+    throw invalidInput(
+      `the batch names ${formatIdentifierForMessage(first.id)} twice; create each version once, deregister a table in an ` +
+        'operation of its own, and put all version ranges of a branch into one operation',
+    )
   }
   return changes
+}
+
+/** What a batch changes only once in a table: a version, the versions of a branch, or the whole table. */
+function describeTarget({ operation: { delete_table_versions: deletion }, created }: Change): string {
+  if (created !== undefined) return `version ${created.request.version} of ${created.branch}`
+  return deletion === undefined ? 'table' : `versions of ${normalizeBranch(deletion.branch)}`
 }
 
 /** Returns the first success of a replayed batch; undefined unless every change is a version that was committed. */
@@ -168,8 +179,7 @@ async function findReplayedBatch(
   changes: readonly Change[],
 ): Promise<Result[] | undefined> {
   const results: Result[] = []
-  for (const change of changes) {
-    const created = toNewVersion(change)
+  for (const { created } of changes) {
     const version = created && (await findReplay(context, created))
     if (version === undefined) return undefined
     results.push({ create_table_version: { version } })
@@ -192,10 +202,8 @@ async function findReplay(
 /** Checks all changes, retains the staging manifests, and records everything in one transaction: the commit point. */
 async function commit(context: CatalogContext, changes: readonly Change[]): Promise<Result[]> {
   const staged = await inspectStagedVersions(context, changes)
-  const checked: CheckedChange[] = []
-  for (const change of changes) checked.push(await checkChange(context, change, staged))
-  const prepared: Awaited<ReturnType<CheckedChange>>[] = []
-  for (const prepare of checked) prepared.push(await prepare())
+  const prepared: Awaited<ReturnType<typeof prepare>>[] = []
+  for (const change of changes) prepared.push(await prepare(context, change, staged))
   return await context.database.transaction().execute(async (database) => {
     const results: Result[] = []
     for (const record of prepared) results.push(await record(database))
@@ -210,26 +218,27 @@ async function commit(context: CatalogContext, changes: readonly Change[]): Prom
 async function inspectStagedVersions(
   context: CatalogContext,
   changes: readonly Change[],
-): Promise<ReadonlyMap<Operation, StagedManifest>> {
-  const staged = new Map<Operation, StagedManifest>()
-  const versions = changes.flatMap((change) => {
-    const created = toNewVersion(change)
-    return created ? [{ ...created, operation: change.operation }] : []
-  })
+): Promise<ReadonlyMap<NewVersion, StagedManifest>> {
+  const staged = new Map<NewVersion, StagedManifest>()
+  const versions = changes.flatMap(({ created }) => created ?? [])
   const ofBranch = groupBy(versions, ({ table, branch }) => `${table.objectId}/${branch}`)
   for (const group of ofBranch.values()) {
-    let newest: { readonly version: number; readonly namingScheme: NamingScheme } | undefined
+    let newest: Pick<StagedManifest, 'version' | 'namingScheme'> | undefined
     for (const created of group.toSorted((one, other) => one.request.version - other.request.version)) {
-      const { id, table, request, operation } = created
-      if (newest === undefined) newest = await findNewestVersion(context, created)
-      else if (request.version === newest.version)
-        throw invalidInput(
-          `duplicate version ${request.version} of ${formatIdentifierForMessage(id)} in the batch`,
+      const { id, table, branch, request } = created
+      const location = tableLocation(context, table)
+      newest ??= await context.manifestStore.describe(location, undefined, branch)
+      // The number of a branch's first version is one above the version that it branched from.
+      const expected = newest !== undefined || branch === mainBranch ? (newest?.version ?? 0) + 1 : undefined
+      if (expected !== undefined && request.version !== expected) {
+        throw new CatalogError(
+          'ConcurrentModification',
+          `cannot create version ${request.version} of ${formatIdentifierForMessage(id)}; the next version is ${expected}`,
         )
-      else requireNext(id, request.version, newest.version)
-      const found = await context.manifestStore.inspectStaging(tableLocation(context, table), {
+      }
+      const found = await context.manifestStore.inspectStaging(location, {
         version: request.version,
-        branch: request.branch,
+        branch,
         manifestPath: request.manifest_path,
         manifestSize: request.manifest_size,
         eTag: request.e_tag,
@@ -241,40 +250,21 @@ async function inspectStagedVersions(
         )
       }
       newest = found
-      staged.set(operation, found)
+      staged.set(created, found)
     }
   }
   return staged
 }
 
-/** Finds the version that the created one follows. Throws ConcurrentModification (409) if it follows another one. */
-async function findNewestVersion(
+/** Does what must precede the commit of a checked change. Returns a function that records the change. */
+async function prepare(
   context: CatalogContext,
-  { id, table, branch, request: { version } }: NewVersion,
-): Promise<StoredVersion | undefined> {
-  const latest = await context.manifestStore.describe(tableLocation(context, table), undefined, branch)
-  // The number of a branch's first version is one above the version that it branched from.
-  if (latest !== undefined || branch === mainBranch) requireNext(id, version, latest?.version ?? 0)
-  return latest
-}
-
-function requireNext(id: Identifier, version: number, newest: number): void {
-  if (version === newest + 1) return
-  throw new CatalogError(
-    'ConcurrentModification',
-    `cannot create version ${version} of ${formatIdentifierForMessage(id)}; the next version is ${newest + 1}`,
-  )
-}
-
-async function checkChange(
-  context: CatalogContext,
-  change: Change,
-  staged: ReadonlyMap<Operation, StagedManifest>,
-): Promise<CheckedChange> {
-  const { operation, id, table } = change
+  { operation, id, table, created }: Change,
+  staged: ReadonlyMap<NewVersion, StagedManifest>,
+): Promise<(database: CatalogDatabase) => Promise<Result>> {
   const { declare_table: declaration, delete_table_versions: deletion } = operation
   if (declaration !== undefined) {
-    return async () => async (database) => ({
+    return async (database) => ({
       declare_table: await declareInTransaction(context, database, id, declaration),
     })
   }
@@ -282,59 +272,36 @@ async function checkChange(
   const { objectId } = table
   if (deletion !== undefined) {
     const { branch, versions } = await planDeletion(context, id, table, deletion)
-    return async () => async (database) => {
+    return async (database) => {
       await requireSameTable(database, id, objectId)
       await recordDeletedVersions(database, objectId, branch, versions)
       return { delete_table_versions: { deleted_count: versions.length } }
     }
   }
-  const created = toNewVersion(change)
-  const manifest = staged.get(operation)
-  if (created !== undefined && manifest !== undefined)
-    return async () => await retainVersion(context, created, manifest)
-  return async () => async (database) => ({
+  const manifest = created && staged.get(created)
+  if (created !== undefined && manifest !== undefined) return await retainVersion(context, created, manifest)
+  return async (database) => ({
     deregister_table: await deregisterInTransaction(context, database, id, objectId),
   })
 }
 
 /** Gives the staging manifest a second name, from which only the catalog deletes. */
-async function retainVersion(context: CatalogContext, created: NewVersion, staged: StagedManifest) {
-  const { id, table, branch, request } = created
-  const record: VersionRecord = {
-    objectId: table.objectId,
-    branch,
-    version: staged.version,
-    manifestPath: request.manifest_path,
-    manifestSize: staged.manifestSize,
-    eTag: staged.eTag,
-    namingScheme: staged.namingScheme,
-    metadata: request.metadata,
-    retainedName: randomUUID(),
-  }
-  const stored = await context.manifestStore.retain(staged, retainedManifestPath(context, record))
-  return async (database: CatalogDatabase): Promise<Result> => {
-    await requireSameTable(database, id, table.objectId)
-    await recordVersion(database, record)
-    return { create_table_version: { version: toTableVersion(stored, request.metadata) } }
-  }
-}
-
-/** Reads a committed manifest again: a copy in an object store has another entity tag and time. */
-async function describeVersion(
+async function retainVersion(
   context: CatalogContext,
-  { table, branch, request }: NewVersion,
-): Promise<TableVersion | undefined> {
-  try {
-    const location = tableLocation(context, table)
-    const stored = await context.manifestStore.describe(location, request.version, branch)
-    return stored && toTableVersion(stored, request.metadata)
-  } catch (error) {
-    context.log.warn({ err: error, table: table.objectId }, 'committed version cannot be described')
-    return undefined
+  { id, table: { objectId }, branch, request }: NewVersion,
+  staged: StagedManifest,
+) {
+  const { version, manifestSize, eTag, namingScheme } = staged
+  const { manifest_path: manifestPath, metadata } = request
+  const retainedName = randomUUID()
+  const stored = await context.manifestStore.retain(
+    staged,
+    retainedManifestPath(context, { objectId, retainedName }),
+  )
+  const record = { objectId, branch, version, manifestPath, manifestSize, eTag, namingScheme, metadata }
+  return async (database: CatalogDatabase): Promise<Result> => {
+    await requireSameTable(database, id, objectId)
+    await recordVersion(database, { ...record, retainedName })
+    return { create_table_version: { version: toTableVersion(stored, metadata) } }
   }
-}
-
-function toNewVersion({ operation, id, table }: Change): NewVersion | undefined {
-  const { create_table_version: request } = operation
-  return request && table && { id, table, request, branch: normalizeBranch(request.branch) }
 }

@@ -25,7 +25,10 @@ export interface CatalogContext {
    * after the job lock; several are taken in the order of the ids. Holders find storage reconciled with the records.
    */
   readonly dataLock: Lock
-  /** Keyed by object id; held while versions of clients are published or reconciled. Taken after the data lock. */
+  /**
+   * Keyed by object id; held while versions of clients are published or reconciled. Taken after the data lock. Holders find
+   * storage reconciled with the records.
+   */
   readonly commitLock: Lock
   /**
    * Keyed by object id; held while a job of the table runs, which may commit a version without the data lock (an index).

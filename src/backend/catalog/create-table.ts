@@ -80,7 +80,7 @@ async function createNew(
       return isRecorded ? { location, version, properties } : undefined
     })
   } finally {
-    if (created === undefined) await deleteLeftovers(context, [table], 'runExclusive')
+    if (created === undefined) await deleteLeftovers(context, [table])
   }
   return created
 }
@@ -92,34 +92,26 @@ async function replaceData(
   upload: Uint8Array,
 ): Promise<Response> {
   return await context.dataLock.runExclusive(table.objectId, async () => {
+    const location = tableLocation(context, table)
     const tableHasData = await hasDataUnderLock(context, table)
-    if (tableHasData && request.mode === 'ExistOk') return await describe(context, table)
-    const properties = request.mode === 'Overwrite' ? request.properties : undefined
-    return await writeData(context, table, tableHasData ? 'overwrite' : 'create', upload, properties)
+    if (tableHasData && request.mode === 'ExistOk') {
+      const latest = await context.manifestStore.describe(location, undefined, undefined)
+      return { location, version: latest?.version, properties: { ...table.properties } }
+    }
+    const { version } = await context.engine.create(location, upload, tableHasData ? 'overwrite' : 'create')
+    const sent = request.mode === 'Overwrite' ? request.properties : undefined
+    return { location, version, properties: await recordData(context, table, sent) }
   })
 }
 
-async function writeData(
+/** Records that a table has data now, and its new properties. Returns the properties that are recorded. */
+export async function recordData(
   context: CatalogContext,
   table: TableEntry,
-  mode: 'create' | 'overwrite',
-  upload: Uint8Array,
-  properties: Properties = table.properties,
-): Promise<Response> {
-  const location = tableLocation(context, table)
-  const { version } = await context.engine.create(location, upload, mode)
-  const recorded = await recordCommitted(context, table, 'replaced rows of a table', () =>
-    updateObject(context.database, table.objectId, { state: 'ready', properties }),
+  properties?: Properties,
+): Promise<Record<string, string>> {
+  const recorded = await recordCommitted(context, table, 'rows of a table', () =>
+    updateObject(context.database, table.objectId, { state: 'ready', ...(properties && { properties }) }),
   )
-  return { location, version, properties: { ...(recorded === undefined ? table.properties : properties) } }
-}
-
-async function describe(context: CatalogContext, table: TableEntry): Promise<Response> {
-  const location = tableLocation(context, table)
-  const latest = await context.manifestStore.describe(location, undefined, undefined)
-  return {
-    location,
-    properties: { ...table.properties },
-    ...(latest === undefined ? {} : { version: latest.version }),
-  }
+  return { ...((recorded && properties) ?? table.properties) }
 }

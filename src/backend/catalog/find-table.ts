@@ -15,16 +15,11 @@ import {
   type TableEntry,
 } from '../database/objects.ts'
 import type { CatalogDatabase } from '../database/schema.ts'
+import { omitMainBranch } from '../engine/manifest/manifest.ts'
 import type { TablePoint } from '../engine/native/open-table.ts'
 import type { TableTag } from '../engine/tables/tags-and-branches.ts'
-import {
-  tableLocation,
-  type CatalogContext,
-  branchNotFoundError,
-  normalizeBranch,
-  mainBranch,
-} from './context.ts'
-import { reconcileIfPending, reconcileVersions } from './reconcile.ts'
+import { tableLocation, type CatalogContext, branchNotFoundError, mainBranch } from './context.ts'
+import { reconcileIfPending } from './reconcile.ts'
 
 /** Throws NamespaceNotFound (404). */
 export async function requireNamespace(database: CatalogDatabase, id: Identifier): Promise<NamespaceEntry> {
@@ -74,7 +69,7 @@ export async function requireTableWithData(context: CatalogContext, id: Identifi
 
 /** Whether a table has data; reconciles it first. The caller must not hold the data lock. */
 export async function hasData(context: CatalogContext, table: TableEntry): Promise<boolean> {
-  await reconcileIfPending(context, table)
+  await reconcileIfPending(context, table.objectId)
   if (table.state === 'ready') return true
   return await context.dataLock.runExclusive(table.objectId, () => hasDataUnderLock(context, table))
 }
@@ -92,7 +87,6 @@ export async function hasDataUnderLock(context: CatalogContext, table: TableEntr
     )
   }
   if (found.state === 'ready') return true
-  await context.commitLock.runExclusive(table.objectId, () => reconcileVersions(context, table))
   const latest = await context.manifestStore.describe(tableLocation(context, table), undefined, undefined)
   if (latest === undefined) return false
   await updateObject(context.database, table.objectId, { state: 'ready' })
@@ -128,36 +122,24 @@ export async function resolvePoint(
   request: PointRequest,
 ): Promise<TablePoint> {
   const location = tableLocation(context, table)
-  const { branch, version } = await resolveReference(context, location, request)
-  if (branch !== mainBranch && (await context.engine.branches.find(location, branch)) === undefined) {
+  const { tag } = request
+  if (tag && (request.version != null || request.branch))
+    throw invalidInput('tag cannot be combined with version or branch')
+  const named = tag ? await requireTag(context, location, tag) : request
+  const branch = omitMainBranch(named.branch ?? undefined)
+  if (branch !== undefined && (await context.engine.branches.find(location, branch)) === undefined)
     throw branchNotFoundError(branch)
-  }
-  const point = { location, branch: branch === mainBranch ? undefined : branch, version }
-  if (version !== undefined) await requireVersion(context, id, { ...point, version })
-  return point
+  const version = named.version ?? undefined
+  if (version === undefined) return { location, branch }
+  if ((await context.manifestStore.describe(location, version, branch)) === undefined)
+    throw versionNotFoundError(id, branch, version)
+  return { location, branch, version }
 }
 
-async function resolveReference(
-  context: CatalogContext,
-  location: string,
-  { branch, version, tag }: PointRequest,
-): Promise<{ branch: string; version: number | undefined }> {
-  if (tag == null || tag === '') return { branch: normalizeBranch(branch), version: version ?? undefined }
-  if (version != null || branch) throw invalidInput('tag cannot be combined with version or branch')
-  const found = await requireTag(context, location, tag)
-  return { branch: normalizeBranch(found.branch), version: found.version }
-}
-
-async function requireVersion(
-  context: CatalogContext,
-  id: Identifier,
-  { location, branch, version }: TablePoint,
-): Promise<void> {
-  if ((await context.manifestStore.describe(location, version, branch)) !== undefined) return
-  throw new CatalogError(
-    'TableVersionNotFound',
-    `the ${branch === undefined ? 'table' : `branch ${quoteForMessage(branch)} of`} ${formatIdentifierForMessage(id)} has no version ${version}`,
-  )
+export function versionNotFoundError(id: Identifier, branch = mainBranch, version?: number): CatalogError {
+  const what = branch === mainBranch ? 'the table' : `the branch ${quoteForMessage(branch)} of the table`
+  const message = `${what} ${formatIdentifierForMessage(id)} has no version ${version ?? ''}`.trim()
+  return new CatalogError('TableVersionNotFound', message)
 }
 
 /** Throws TableTagNotFound (404). */

@@ -10,7 +10,6 @@ import { requireTableOfJob } from './job-runner.ts'
 import { pageByName } from './pages.ts'
 import { reconcileIfPending } from './reconcile.ts'
 import type { CatalogCall, Operations } from './operations.ts'
-import { writeRows } from './table-locks.ts'
 
 type IndexContent = ResponseOf<'ListTableIndices'>['indexes'][number]
 
@@ -47,7 +46,7 @@ export const indexOperations = {
   /** Drops an index; older versions of the table keep it. Throws TableIndexNotFound (404). */
   async DropTableIndex(context, { id, indexName: name, request }) {
     const { table, point } = await requirePoint(context, id, { branch: request.branch })
-    await writeRows(context, table.objectId, () => context.engine.indexes.drop(point, name))
+    await context.dataLock.runShared(table.objectId, () => context.engine.indexes.drop(point, name))
     return {}
   },
 
@@ -92,7 +91,7 @@ async function createTableIndex(
 /** The version of the index follows whatever was committed meanwhile. */
 export async function buildIndex(context: CatalogContext, job: Job): Promise<JobResult> {
   const table = await requireTableOfJob(context.database, job)
-  await reconcileIfPending(context, table)
+  await reconcileIfPending(context, table.objectId)
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by CreateTableIndex
   const request = job.request as unknown as IndexRequest
   await context.engine.indexes.create(

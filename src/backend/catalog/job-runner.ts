@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { CatalogError } from 'catalog-gateway/catalog-api'
-import { Backoff } from 'catalog-gateway/lib'
+import { Backoff, withTimeout } from 'catalog-gateway/lib'
 import {
   deleteJobsEndedBefore,
   findJob,
@@ -17,6 +17,7 @@ import type { CatalogDatabase, CatalogTables } from '../database/schema.ts'
 import type { Updateable } from 'kysely'
 import type { Logger } from 'pino'
 import type { Lock } from './locks.ts'
+import { startLoop } from './start-loop.ts'
 
 /** Does the work of a job by one commit; safe to repeat. Resolves with the result for clients. */
 export type JobWork = (job: Job) => Promise<JobResult>
@@ -42,148 +43,112 @@ interface JobContext {
   readonly log: Logger
 }
 
+export type JobRunner = ReturnType<typeof startJobRunner>
+
 /**
- * Runs the jobs in the database, in the order of their submission. The jobs of a table run one after the other, in one
- * replica at a time.
+ * Runs the jobs in the database, also those that an ended process has left, in the order of their submission. The jobs of
+ * a table run one after the other, in one replica at a time. `works` are by operation.
  */
-export class JobRunner {
-  readonly #context: JobContext
-  readonly #works: Readonly<Record<string, JobWork>>
+export function startJobRunner(
+  { database, jobLock, log }: JobContext,
+  works: Readonly<Record<string, JobWork>>,
+) {
   /** By the table that the job changes. */
-  readonly #running = new Map<string, Promise<void>>()
-  #timer: NodeJS.Timeout | undefined
-  #isClosing = false
-  /** The current or last search for jobs. */
-  #search = Promise.resolve()
+  const running = new Map<string, Promise<void>>()
+  let isClosing = false
+  const search = startLoop(log, 'search for jobs', pollIntervalMs, searchJobs)
 
-  /** `works` are by operation. */
-  constructor(context: JobContext, works: Readonly<Record<string, JobWork>>) {
-    this.#context = context
-    this.#works = works
-  }
-
-  /** How many jobs this process runs. */
-  get running(): number {
-    return this.#running.size
-  }
-
-  /** Starts the jobs that an ended process has left, and those to come. */
-  start(): void {
-    this.#timer = setInterval(() => this.#startJobs(), pollIntervalMs).unref()
-    this.#startJobs()
-  }
-
-  /** Queues a job. Throws ServiceUnavailable (503) if too many are unfinished. Returns the id of the job. */
-  async submit(job: NewJob): Promise<string> {
-    const { database } = this.#context
-    if ((await listUnfinishedJobs(database)).length >= maxUnfinishedJobs) {
-      throw new CatalogError('ServiceUnavailable', 'too many unfinished jobs; retry later', {
-        headers: { 'retry-after': '10' },
-      })
-    }
-    const jobId = await insertJob(database, job)
-    this.#startJobs()
-    return jobId
-  }
-
-  /** Returns the job when it has ended, or as it is after that time. Works for the jobs of all replicas. */
-  async waitForEnd(jobId: string, timeoutMs: number): Promise<Job | undefined> {
-    const deadline = Date.now() + timeoutMs
-    const pauses = new Backoff(endPauses)
-    for (;;) {
-      const job = await findJob(this.#context.database, jobId)
-      if (job?.endedAt !== undefined || Date.now() >= deadline) return job
-      await setTimeout(pauses.next())
-    }
-  }
-
-  /** Starts no more jobs, and waits for the running ones within bounds. */
-  async close(): Promise<void> {
-    this.#isClosing = true
-    clearInterval(this.#timer)
-    await this.#search
-    const timeout = new AbortController()
-    await Promise.race([
-      Promise.all(this.#running.values()),
-      setTimeout(closeTimeoutMs, undefined, { signal: timeout.signal }).catch(() => undefined),
-    ])
-    timeout.abort()
-  }
-
-  /** Starts queued jobs as far as this process may run more. */
-  #startJobs(): void {
-    this.#search = this.#search
-      .then(() => this.#searchJobs())
-      .catch((error: unknown) => {
-        this.#context.log.warn({ err: error }, 'search for jobs failed; retrying')
-      })
-  }
-
-  async #searchJobs(): Promise<void> {
-    if (this.#isClosing) return
-    const { database } = this.#context
+  async function searchJobs(): Promise<void> {
+    if (isClosing) return
     await deleteJobsEndedBefore(database, Date.now() - retentionMs)
     for (const { jobId, objectId } of await listUnfinishedJobs(database)) {
-      if (this.#running.size >= maxRunningJobs) return
-      if (this.#running.has(objectId)) continue
+      if (running.size >= maxRunningJobs) return
+      if (running.has(objectId)) continue
       // Until the job runs here, or does not: jobs of other replicas must not count as running here.
       await new Promise<void>((resolve) => {
-        this.#running.set(objectId, this.#run(jobId, objectId, resolve).finally(resolve))
+        running.set(objectId, run(jobId, objectId, resolve).finally(resolve))
       })
     }
   }
 
   /** Never rejects. Calls `onStart` when it begins. Does nothing if the table is locked, as by a job of another replica. */
-  async #run(jobId: string, objectId: string, onStart: () => void): Promise<void> {
+  async function run(jobId: string, objectId: string, onStart: () => void): Promise<void> {
     let hasRun = false
     try {
-      await this.#context.jobLock.runIfFree(objectId, async () => {
-        const job = await findJob(this.#context.database, jobId)
+      await jobLock.runIfFree(objectId, async () => {
+        const job = await findJob(database, jobId)
         if (job === undefined || job.endedAt !== undefined) return
         onStart()
-        await this.#execute(job)
+        await execute(job)
         hasRun = true
       })
     } catch (error) {
-      this.#context.log.warn({ err: error, job: jobId }, 'job interrupted; it starts again later')
+      log.warn({ err: error, job: jobId }, 'job interrupted; it starts again later')
     }
-    this.#running.delete(objectId)
+    running.delete(objectId)
     // Otherwise the next poll looks again.
-    if (hasRun) this.#startJobs()
+    if (hasRun) search.run()
   }
 
-  async #execute(job: Job): Promise<void> {
-    const { database } = this.#context
-    const { jobId, attempts } = job
+  async function execute(job: Job): Promise<void> {
+    const { jobId, operation, attempts } = job
     const start = { state: 'running', attempts: attempts + 1, started_at: Date.now() } as const
     if (!(await updateJob(database, jobId, start))) return
-    const end = await this.#work(job)
-    await updateJob(database, jobId, { ...end, ended_at: Date.now() })
-  }
-
-  async #work(
-    job: Job,
-  ): Promise<Pick<Updateable<CatalogTables['table_jobs']>, 'state' | 'result' | 'failure'>> {
-    const { jobId, operation, attempts } = job
-    const work = this.#works[operation]
+    let end: Pick<Updateable<CatalogTables['table_jobs']>, 'state' | 'result' | 'failure'>
     try {
+      const work = works[operation]
       if (work === undefined) throw new CatalogError('Unsupported', 'this catalog does not know the job')
       if (attempts >= maxAttempts)
         throw new CatalogError('Unsupported', `the process ended ${maxAttempts} times while it ran the job`)
-      return { state: 'finished', result: JSON.stringify(await work(job)) }
+      end = { state: 'finished', result: JSON.stringify(await work(job)) }
     } catch (error) {
-      this.#context.log.warn({ err: error, job: jobId, operation }, 'job failed')
-      return { state: 'failed', failure: JSON.stringify(describeFailure(error)) }
+      log.warn({ err: error, job: jobId, operation }, 'job failed')
+      end = { state: 'failed', failure: JSON.stringify(describeFailure(error)) }
     }
+    await updateJob(database, jobId, { ...end, ended_at: Date.now() })
+  }
+
+  return {
+    /** How many jobs this process runs. */
+    get running() {
+      return running.size
+    },
+    /** Queues a job. Throws ServiceUnavailable (503) if too many are unfinished. Returns the id of the job. */
+    async submit(job: NewJob): Promise<string> {
+      if ((await listUnfinishedJobs(database)).length >= maxUnfinishedJobs) {
+        throw new CatalogError('ServiceUnavailable', 'too many unfinished jobs; retry later', {
+          headers: { 'retry-after': '10' },
+        })
+      }
+      const jobId = await insertJob(database, job)
+      search.run()
+      return jobId
+    },
+    /** Returns the job when it has ended, or as it is after that time. Works for the jobs of all replicas. */
+    async waitForEnd(jobId: string, timeoutMs: number): Promise<Job | undefined> {
+      const deadline = Date.now() + timeoutMs
+      const pauses = new Backoff(endPauses)
+      for (;;) {
+        const job = await findJob(database, jobId)
+        if (job?.endedAt !== undefined || Date.now() >= deadline) return job
+        await setTimeout(pauses.next())
+      }
+    },
+    /** Starts no more jobs, and waits for the running ones within bounds. */
+    async close(): Promise<void> {
+      isClosing = true
+      await search.stop()
+      await withTimeout(Promise.all(running.values()), closeTimeoutMs).catch(() => undefined)
+    },
   }
 }
 
 function describeFailure(error: unknown): JobFailure {
-  const kind = error instanceof CatalogError ? error.kind : 'Internal'
-  const retryable = kind === 'ServiceUnavailable' || kind === 'ConcurrentModification'
-  const isKnown = error instanceof CatalogError && kind !== 'Internal'
-  const message = isKnown ? error.message : 'internal error; see the log of the catalog for this job'
-  return { kind, message, retryable }
+  const { kind, message } =
+    error instanceof CatalogError && error.kind !== 'Internal'
+      ? error
+      : ({ kind: 'Internal', message: 'internal error; see the log of the catalog for this job' } as const)
+  return { kind, message, retryable: kind === 'ServiceUnavailable' || kind === 'ConcurrentModification' }
 }
 
 /** Returns the table that a job changes. Throws TableNotFound (404) if it was dropped. */

@@ -77,8 +77,8 @@ export const jobOperations = {
         'Unsupported',
         'this catalog has the events of one job, by job_id, without a filter',
       )
-    const events = listEvents(await requireJob(context, jobId))
-    return yieldOnce(tableToIPC(toTable(events.slice(Math.max(0, events.length - limit))), 'stream'))
+    const events = listEvents(await requireJob(context, jobId), limit)
+    return yieldOnce(tableToIPC(events, 'stream'))
   },
 } satisfies Operations
 
@@ -88,33 +88,31 @@ async function requireJob({ database }: CatalogContext, jobId: string): Promise<
   throw new CatalogError('TransactionNotFound', `there is no job ${quoteForMessage(jobId)}`)
 }
 
-/** The changes of its state; a job has no other events, so none are stored. */
-function listEvents(job: Job) {
-  const { createdAt, startedAt, endedAt, result } = job
-  const rows = result?.['rows_assigned']
+/** Lists the newest changes of the state of a job; it has no other events, so none are stored. */
+function listEvents({ jobId, operation, state, createdAt, startedAt, endedAt, result }: Job, limit: number) {
+  const done = result?.['rows_assigned']
   const changes = [
-    { state: 'QUEUED', at: createdAt, rows: null },
-    { state: 'IN_PROGRESS', at: startedAt, rows: null },
-    { state: wireStates[job.state], at: endedAt, rows: typeof rows === 'number' ? BigInt(rows) : null },
-  ]
-  return changes.flatMap(({ at, ...change }) => (at === undefined ? [] : [{ job, at, ...change }]))
-}
-
-/** Columns of the interface that do not apply to jobs that run in the catalog itself. */
-const emptyColumns = ['updated_by', 'emitted_from', 'emitted_by', 'claim_entity']
-
-function toTable(events: ReturnType<typeof listEvents>): Table {
-  const text = (read: (event: (typeof events)[number]) => string | null) =>
-    vectorFromArray(events.map(read), new Utf8())
+    { name: 'QUEUED', at: createdAt, rows: null },
+    { name: 'IN_PROGRESS', at: startedAt, rows: null },
+    { name: wireStates[state], at: endedAt, rows: typeof done === 'number' ? BigInt(done) : null },
+  ].filter(({ at }) => at !== undefined)
+  const events = changes.slice(Math.max(0, changes.length - limit))
+  const text = (of: (event: (typeof events)[number]) => string | null) =>
+    vectorFromArray(events.map(of), new Utf8())
+  // Columns of the interface that do not apply to jobs that run in the catalog itself.
+  const none = text(() => null)
   const columns = {
-    job_id: text(({ job }) => job.jobId),
-    job_type: text(({ job }) => job.operation),
-    state: text(({ state }) => state),
+    job_id: text(() => jobId),
+    job_type: text(() => operation),
+    state: text(({ name }) => name),
     updated_at: vectorFromArray(
       events.map(({ at }) => at),
       new TimestampMillisecond(),
     ),
-    ...Object.fromEntries(emptyColumns.map((name) => [name, text(() => null)])),
+    updated_by: none,
+    emitted_from: none,
+    emitted_by: none,
+    claim_entity: none,
     rows_processed: vectorFromArray(
       events.map(({ rows }) => rows),
       new Int64(),

@@ -16,26 +16,24 @@ export function openLock(
   prepare: (key: string) => Promise<void> = async () => {},
 ): Lock {
   const local = new KeyedLock()
-  const run = async <Result>(key: string, work: () => Promise<Result>): Promise<Result> => {
-    const prepared = async () => {
+  const shared: Pick<AdvisoryLocks, 'run' | 'runIfFree'> = advisoryLocks ?? {
+    run: (_name, work) => work(),
+    runIfFree: (_name, work) => work(),
+  }
+  const prepared =
+    <Result>(key: string, work: () => Promise<Result>) =>
+    async () => {
       await prepare(key)
       return await work()
     }
-    return await (advisoryLocks ? advisoryLocks.run(`${name} ${key}`, prepared) : prepared())
-  }
   return {
     get waiting() {
       return local.waiting
     },
-    runExclusive: (key, work) => local.runExclusive(key, () => run(key, work)),
-    runShared: (key, work) => local.runShared(key, () => run(key, work)),
+    runExclusive: (key, work) =>
+      local.runExclusive(key, () => shared.run(`${name} ${key}`, prepared(key, work))),
+    runShared: (key, work) => local.runShared(key, () => shared.run(`${name} ${key}`, prepared(key, work))),
     runIfFree: (key, work) =>
-      local.runIfFree(key, async () => {
-        const prepared = async () => {
-          await prepare(key)
-          await work()
-        }
-        await (advisoryLocks ? advisoryLocks.runIfFree(`${name} ${key}`, prepared) : prepared())
-      }),
+      local.runIfFree(key, () => shared.runIfFree(`${name} ${key}`, prepared(key, work))),
   }
 }

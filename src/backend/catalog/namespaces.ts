@@ -78,7 +78,7 @@ export const namespaceOperations = {
       if (request.mode === 'Skip') return {}
       throw namespaceNotFound(id)
     }
-    await deleteLeftovers(context, dropped.tables, 'runExclusive')
+    await deleteLeftovers(context, dropped.tables)
     return { properties: dropped.properties }
   },
 

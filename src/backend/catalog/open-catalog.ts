@@ -1,9 +1,8 @@
 import { CatalogError } from 'catalog-gateway/catalog-api'
-import { ClosingStack, getMembers } from 'catalog-gateway/lib'
+import { ClosingStack } from 'catalog-gateway/lib'
 import type { Outbound } from 'catalog-gateway/outbound'
 import { sql } from 'kysely'
 import type { Logger } from 'pino'
-import { findTableById } from '../database/objects.ts'
 import { openDatabase } from '../database/open-database.ts'
 import { readCatalogIdentity, recordStorageMarked, type CatalogDatabase } from '../database/schema.ts'
 import { openEngine } from '../engine/lancedb-engine.ts'
@@ -14,9 +13,9 @@ import type { Storage } from '../storage/storage.ts'
 import { backfillColumn } from './columns.ts'
 import type { CatalogContext } from './context.ts'
 import { buildIndex } from './indexes.ts'
-import { JobRunner } from './job-runner.ts'
+import { startJobRunner } from './job-runner.ts'
 import { type Lock, openLock } from './locks.ts'
-import { reconcileIfPending } from './reconcile.ts'
+import { reconcileIfPending, reconcileVersions } from './reconcile.ts'
 import { startRepairLoop } from './repair.ts'
 
 /** Contains a JSON object with `catalog`: the id of the catalog that owns the storage. */
@@ -33,28 +32,16 @@ async function claimStorage(
   await lock.runExclusive(markFileName, async () => {
     const { catalogId, isMarked } = await readCatalogIdentity(database)
     const file = `${root}/${markFileName}`
-    if (!isMarked) await storage.create(file, Buffer.from(`${JSON.stringify({ catalog: catalogId })}\n`))
-    const mark = await storage.read(file, maxMarkBytes)
-    const owner = mark && parseOwner(mark.bytes.toString())
-    if (owner !== catalogId) throw new Error(formatOwnershipError(root, catalogId, owner))
+    const mark = `${JSON.stringify({ catalog: catalogId })}\n`
+    if (!isMarked) await storage.create(file, Buffer.from(mark))
+    const found = (await storage.read(file, maxMarkBytes))?.bytes.toString()
+    if (found !== mark)
+      throw new Error(
+        `the storage at ${root} does not belong to the catalog of this store: ` +
+          `expected ${markFileName} with ${mark.trim()}, found ${found?.trim() ?? 'no such file'}`,
+      )
     if (!isMarked) await recordStorageMarked(database)
   })
-}
-
-function parseOwner(text: string): string | undefined {
-  try {
-    const { catalog } = getMembers(JSON.parse(text))
-    return typeof catalog === 'string' ? catalog : undefined
-  } catch {
-    return undefined
-  }
-}
-
-function formatOwnershipError(root: string, catalogId: string, owner: string | undefined): string {
-  const expected = `expected its ${markFileName} to name ${catalogId}, the catalog of this store`
-  return owner === undefined
-    ? `the storage at ${root} has no owner mark of this catalog: ${expected}`
-    : `the storage at ${root} belongs to the catalog ${owner}: ${expected}`
 }
 
 /**
@@ -85,13 +72,10 @@ export async function openCatalog(
       root,
       locationLock: openLock('location', locks),
       // Nothing is written between the commit of a batch and its manifests.
-      dataLock: openLock('data', locks, async (objectId) => {
-        const table = await findTableById(database, objectId)
-        if (table !== undefined) await reconcileIfPending(context, table)
-      }),
-      commitLock: openLock('commit', locks),
+      dataLock: openLock('data', locks, (objectId) => reconcileIfPending(context, objectId)),
+      commitLock: openLock('commit', locks, (objectId) => reconcileVersions(context, objectId)),
       jobLock,
-      jobs: new JobRunner(
+      jobs: startJobRunner(
         { database, jobLock, log },
         {
           AlterTableBackfillColumns: (job) => backfillColumn(context, job),
@@ -103,7 +87,6 @@ export async function openCatalog(
     }
     opened.push(startRepairLoop(context))
     opened.push(() => context.jobs.close())
-    context.jobs.start()
     return context
   } catch (error) {
     await opened.close()

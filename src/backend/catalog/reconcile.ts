@@ -1,5 +1,5 @@
 import { CatalogError } from 'catalog-gateway/catalog-api'
-import { updateObject, type TableEntry } from '../database/objects.ts'
+import { findTableById, updateObject, type TableEntry } from '../database/objects.ts'
 import {
   deleteVersionRecords,
   finishVersion,
@@ -17,9 +17,10 @@ const replayableVersions = 100
  * Makes the storage of a table agree with its records: commits get their final names, and deleted versions lose theirs. The
  * caller holds the commit lock.
  */
-export async function reconcileVersions(context: CatalogContext, table: TableEntry): Promise<void> {
-  const pending = await listPendingVersions(context.database, table.objectId)
-  if (pending.length === 0) return
+export async function reconcileVersions(context: CatalogContext, objectId: string): Promise<void> {
+  const pending = await listPendingVersions(context.database, objectId)
+  const table = pending.length > 0 ? await findTableById(context.database, objectId) : undefined
+  if (table === undefined) return
   // Newest first: a concurrent reader then sees the newest version, which contains the older ones.
   for (const record of pending.toSorted((one, other) => other.version - one.version)) {
     if (record.state === 'deleted') {
@@ -27,19 +28,21 @@ export async function reconcileVersions(context: CatalogContext, table: TableEnt
       await context.manifestStore.remove(location, record.version, record.branch)
       await deleteRecord(context, record)
     } else if (!(await publishVersion(context, table, record)))
-      context.log.error({ table: table.objectId, version: record.version }, 'committed version lost')
+      context.log.error({ table: objectId, version: record.version }, 'committed version lost')
   }
-  await deleteUnusedRetainedManifests(context, table.objectId)
+  await deleteUnusedRetainedManifests(context, objectId)
 }
 
-export async function reconcileIfPending(context: CatalogContext, table: TableEntry): Promise<void> {
-  if (!(await hasPendingVersions(context.database, table.objectId))) return
-  await context.commitLock.runExclusive(table.objectId, () => reconcileVersions(context, table))
+/** Reconciles a table whose commit lock the caller does not hold. */
+export async function reconcileIfPending(context: CatalogContext, objectId: string): Promise<void> {
+  if (!(await hasPendingVersions(context.database, objectId))) return
+  await context.commitLock.runExclusive(objectId, async () => {})
 }
 
 /**
- * Gives a recorded version its final name. If another writer has taken that, deletes the record and returns false: a file
- * with a final name is never overwritten. The caller holds the commit lock.
+ * Gives a recorded version its final name, and records that, and therefore that the table has data. If another writer has
+ * taken the name, deletes the record and returns false: a file with a final name is never overwritten. The caller holds
+ * the commit lock.
  */
 export async function publishVersion(
   context: CatalogContext,
@@ -54,28 +57,19 @@ export async function publishVersion(
     await deleteRecord(context, record)
     return false
   }
+  const { objectId, branch, version } = record
   await recordCommitted(context, table, 'final name of a version', () =>
-    finishVersionRecord(context, table, record),
+    context.database.transaction().execute(async (database) => {
+      await finishVersion(database, record)
+      const last = version - replayableVersions - 1
+      // The records before these were deleted with earlier versions.
+      const range = { objectId, branch, first: last - replayableVersions, last }
+      await deleteVersionRecords(database, { ...range, keepsMetadata: true })
+      if (table.state === 'declared' && branch === mainBranch)
+        await updateObject(database, objectId, { state: 'ready' })
+    }),
   )
   return true
-}
-
-/** Records that a version has its final name, and therefore that the table has data. */
-async function finishVersionRecord(
-  context: CatalogContext,
-  table: TableEntry,
-  record: VersionRecord,
-): Promise<void> {
-  const { objectId, branch, version } = record
-  const last = version - replayableVersions - 1
-  await context.database.transaction().execute(async (database) => {
-    await finishVersion(database, record)
-    // The records before these were deleted with earlier versions.
-    const range = { objectId, branch, first: last - replayableVersions, last }
-    await deleteVersionRecords(database, { ...range, keepsMetadata: true })
-    if (table.state === 'declared' && branch === mainBranch)
-      await updateObject(database, objectId, { state: 'ready' })
-  })
 }
 
 async function deleteRecord({ database }: CatalogContext, record: VersionKey): Promise<void> {
@@ -83,10 +77,13 @@ async function deleteRecord({ database }: CatalogContext, record: VersionKey): P
   await deleteVersionRecords(database, { objectId, branch, first: version, last: version })
 }
 
-/*
- * Retained manifests of committed versions, one folder per table: `commits/<object id>`. Only a holder of the commit
- * lock creates, uses or deletes them.
+/**
+ * The retained manifests of committed versions of a table; without a table, those of all tables in folders by object id.
+ * Only a holder of the commit lock creates, uses or deletes them.
  */
+export function retainedManifestsFolder({ root }: CatalogContext, objectId?: string): string {
+  return objectId === undefined ? `${root}/commits` : `${root}/commits/${objectId}`
+}
 
 export function retainedManifestPath(
   context: CatalogContext,
@@ -101,15 +98,6 @@ export async function deleteUnusedRetainedManifests(
 ): Promise<void> {
   if (await hasPendingVersions(context.database, objectId)) return
   await context.storage.removeAll(retainedManifestsFolder(context, objectId))
-}
-
-/** Returns object ids. */
-export async function listTablesWithRetainedManifests(context: CatalogContext): Promise<readonly string[]> {
-  return await context.storage.listFolders(`${context.root}/commits`)
-}
-
-function retainedManifestsFolder(context: CatalogContext, objectId: string): string {
-  return `${context.root}/commits/${objectId}`
 }
 
 /**

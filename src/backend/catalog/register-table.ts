@@ -69,10 +69,8 @@ async function recordTable(
         const shown = quoteForMessage(request.location)
         throw new CatalogError('TableAlreadyExists', `the dataset at ${shown} belongs to a table that exists`)
       }
-      if (
-        (await insertTable(database, id, 'ready', properties, { ...chooseLocation(), location })) ===
-        undefined
-      )
+      const folder = { ...chooseLocation(), location }
+      if (!(await insertTable(database, id, 'ready', properties, folder)))
         throw alreadyExistsError('Table', id)
     }),
   )

@@ -2,7 +2,6 @@ import { CatalogError, type Identifier, formatIdentifierForMessage } from 'catal
 import { type RequestOf, type ResponseOf } from '../schemas/operation-schemas.ts'
 import { findTableById, updateObject, type Properties, type TableEntry } from '../database/objects.ts'
 import { withoutRows } from '../engine/arrow/arrow-file.ts'
-import type { TablePoint } from '../engine/native/open-table.ts'
 import type { MergeCounts } from '../engine/tables/rows.ts'
 import {
   tableLocation,
@@ -11,10 +10,10 @@ import {
   normalizeBranch,
   mainBranch,
 } from './context.ts'
+import { recordData } from './create-table.ts'
 import { requireTable, hasDataUnderLock, hasData, resolvePoint, requirePoint } from './find-table.ts'
 import { recordCommitted } from './reconcile.ts'
 import type { Operations } from './operations.ts'
-import { writeRows } from './table-locks.ts'
 
 export const rowOperations = {
   /**
@@ -32,13 +31,14 @@ export const rowOperations = {
     }
     // The engine resolves concurrent appends.
     if (mode === 'append' && (await hasData(context, table))) {
-      return await writeRows(context, table.objectId, insert)
+      return await context.dataLock.runShared(table.objectId, insert)
     }
-    return await context.dataLock.runExclusive(table.objectId, async () =>
-      (await hasDataUnderLock(context, table))
-        ? await insert()
-        : await createByInsert(context, table, upload),
-    )
+    return await context.dataLock.runExclusive(table.objectId, async () => {
+      if (await hasDataUnderLock(context, table)) return await insert()
+      const { version, rows } = await context.engine.create(point.location, upload, 'create')
+      await recordData(context, table)
+      return { version, num_inserted_rows: rows }
+    })
   },
 
   async CountTableRows(context, { id, request }) {
@@ -52,14 +52,14 @@ export const rowOperations = {
     return await context.engine.query(point.location, request)
   },
 
-  async ExplainTableQueryPlan(context, { id, request }) {
-    const point = await requireQueryPoint(context, id, request)
-    return await context.engine.plans.explain(point, request.query, request.verbose)
+  async ExplainTableQueryPlan(context, { id, request: { branch, query, verbose } }) {
+    const { point } = await requirePoint(context, id, { ...query, branch: query.branch || branch })
+    return await context.engine.plans.explain(point, query, verbose)
   },
 
-  async AnalyzeTableQueryPlan(context, { id, request }) {
-    const point = await requireQueryPoint(context, id, request)
-    return await context.engine.plans.analyze(point, request.query)
+  async AnalyzeTableQueryPlan(context, { id, request: { branch, query } }) {
+    const { point } = await requirePoint(context, id, { ...query, branch: query.branch || branch })
+    return await context.engine.plans.analyze(point, query)
   },
 
   /** A declared table is created by the first merge; if that inserts nothing, it is TableNotFound (404). */
@@ -75,7 +75,9 @@ export const rowOperations = {
     }
     const point = await resolvePoint(context, id, table, request)
     return toResponse(
-      await writeRows(context, table.objectId, () => context.engine.rows.merge(point, upload, request)),
+      await context.dataLock.runShared(table.objectId, () =>
+        context.engine.rows.merge(point, upload, request),
+      ),
     )
   },
 
@@ -85,54 +87,21 @@ export const rowOperations = {
    */
   async UpdateTable(context, { id, request }) {
     const { table, point } = await requirePoint(context, id, { branch: request.branch })
-    const { version, rows } = await writeRows(context, table.objectId, () =>
+    const { version, rows } = await context.dataLock.runShared(table.objectId, () =>
       context.engine.rows.update(point, request.predicate, request.updates),
     )
-    const properties =
-      request.properties === undefined
-        ? table.properties
-        : await addProperties(context, table, request.properties)
-    return { version, updated_rows: rows, properties: { ...properties } }
+    const properties = request.properties && (await addProperties(context, table, request.properties))
+    return { version, updated_rows: rows, properties: { ...(properties ?? table.properties) } }
   },
 
   async DeleteFromTable(context, { id, request: { branch, predicate } }) {
     const { table, point } = await requirePoint(context, id, { branch })
-    const { version, rows } = await writeRows(context, table.objectId, () =>
+    const { version, rows } = await context.dataLock.runShared(table.objectId, () =>
       context.engine.rows.delete(point, predicate),
     )
     return { version, num_deleted_rows: rows }
   },
 } satisfies Operations
-
-/** Creates the data of a declared table. The caller holds the data lock. */
-async function createByInsert(
-  context: CatalogContext,
-  table: TableEntry,
-  upload: Uint8Array,
-): Promise<ResponseOf<'InsertIntoTable'>> {
-  const { version, rows } = await context.engine.create(tableLocation(context, table), upload, 'create')
-  await recordCreated(context, table)
-  return { version, num_inserted_rows: rows }
-}
-
-/** Records that a declared table has data now. */
-async function recordCreated(context: CatalogContext, table: TableEntry): Promise<void> {
-  await recordCommitted(context, table, 'first rows of a table', () =>
-    updateObject(context.database, table.objectId, { state: 'ready' }),
-  )
-}
-
-async function requireQueryPoint(
-  context: CatalogContext,
-  id: Identifier,
-  { branch, query }: RequestOf<'ExplainTableQueryPlan'>,
-): Promise<TablePoint> {
-  const { point } = await requirePoint(context, id, {
-    branch: query.branch || branch,
-    version: query.version,
-  })
-  return point
-}
 
 /**
  * Merges into an empty table, so that what every later merge refuses is refused by the first one. Returns undefined if another
@@ -162,7 +131,7 @@ async function createByMerge(
       const merged = await merge()
       // Keys that are there twice would make every later merge of them ambiguous.
       const { version } = request.when_matched_update_all ? await merge() : merged
-      await recordCreated(context, table)
+      await recordData(context, table)
       return toResponse({ ...merged, version })
     } catch (error) {
       await context.engine.drop(point.location)
@@ -180,12 +149,13 @@ function toResponse({
   return { version, num_inserted_rows: inserted, num_updated_rows: updated, num_deleted_rows: deleted }
 }
 
+/** Returns undefined if they cannot be recorded. */
 async function addProperties(
   context: CatalogContext,
   table: TableEntry,
   added: Properties,
-): Promise<Properties> {
-  const recorded = await recordCommitted(context, table, 'properties of an update', () =>
+): Promise<Properties | undefined> {
+  return await recordCommitted(context, table, 'properties of an update', () =>
     context.database.transaction().execute(async (database) => {
       const { properties: existing } = (await findTableById(database, table.objectId)) ?? table
       const properties = { ...existing, ...added }
@@ -193,5 +163,4 @@ async function addProperties(
       return properties
     }),
   )
-  return recorded ?? table.properties
 }

@@ -2,8 +2,6 @@ import { type Identifier, assertIdentifier } from 'catalog-gateway/catalog-api'
 import { type RequestOf, type ResponseOf } from '../schemas/operation-schemas.ts'
 import { findObject, insertTable, removeTable, updateObject } from '../database/objects.ts'
 import type { CatalogDatabase } from '../database/schema.ts'
-import type { TablePoint } from '../engine/native/open-table.ts'
-import type { SchemaDialect } from '../engine/schema/schema-json.ts'
 import { tableLocation, type CatalogContext } from './context.ts'
 import { rejectLocation } from './create-table.ts'
 import {
@@ -36,12 +34,22 @@ export const tableOperations = {
     const tableHasData = needsDataState && (await hasData(context, table))
     const point = await resolvePoint(context, id, table, request)
     const { location } = point
+    const found =
+      request.load_detailed_metadata && tableHasData
+        ? await context.engine.describe(location, { ...point, includeStats: true })
+        : undefined
+    const stats = found?.stats
     return {
       table: id.at(-1) ?? '',
       namespace: id.slice(0, -1),
       location,
       ...(request.with_table_uri ? { table_uri: context.storage.toUri(location) } : {}),
-      ...(request.load_detailed_metadata && tableHasData ? await describeData(context, point, dialect) : {}),
+      ...(found && {
+        version: found.version,
+        schema: found.schema(dialect),
+        metadata: { ...found.metadata },
+      }),
+      ...(stats && { stats: { num_deleted_rows: stats.numDeletedRows, num_fragments: stats.numFragments } }),
       properties: { ...table.properties },
       managed_versioning: true,
       ...(request.check_declared ? { is_only_declared: !tableHasData } : {}),
@@ -77,7 +85,7 @@ export const tableOperations = {
       const table = await requireTable(database, id)
       return { table, removed: await removeTable(database, table.objectId) }
     })
-    await deleteLeftovers(context, removed, 'runExclusive')
+    await deleteLeftovers(context, removed)
     return { id, location: tableLocation(context, table), properties: { ...table.properties } }
   },
 
@@ -121,21 +129,4 @@ export async function declareInTransaction(
   const table = await insertTable(database, id, 'declared', properties)
   if (table === undefined) throw alreadyExistsError('Table', id)
   return { location: tableLocation(context, table), properties, managed_versioning: true }
-}
-
-type Response = ResponseOf<'DescribeTable'>
-
-async function describeData(
-  context: CatalogContext,
-  point: TablePoint,
-  dialect: SchemaDialect,
-): Promise<Pick<Response, 'version' | 'schema' | 'metadata' | 'stats'>> {
-  const description = await context.engine.describe(point.location, { ...point, includeStats: true })
-  const { version, schema, metadata, stats } = description
-  return {
-    version,
-    schema: schema(dialect),
-    metadata: { ...metadata },
-    ...(stats && { stats: { num_deleted_rows: stats.numDeletedRows, num_fragments: stats.numFragments } }),
-  }
 }

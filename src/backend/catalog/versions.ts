@@ -1,15 +1,8 @@
-import {
-  CatalogError,
-  formatIdentifierForMessage,
-  type Identifier,
-  invalidInput,
-  quoteForMessage,
-  transactionNotFound,
-} from 'catalog-gateway/catalog-api'
+import { invalidInput, quoteForMessage, transactionNotFound } from 'catalog-gateway/catalog-api'
 import type { ResponseOf } from '../schemas/operation-schemas.ts'
-import type { Properties, TableEntry } from '../database/objects.ts'
+import { findObject, type Properties, type TableEntry } from '../database/objects.ts'
 import { findVersionMetadata } from '../database/versions.ts'
-import type { ListedVersion, StoredVersion } from '../engine/manifest/manifest-files.ts'
+import type { StoredVersion } from '../engine/manifest/manifest-files.ts'
 import {
   branchNotFoundError,
   normalizeBranch,
@@ -17,10 +10,10 @@ import {
   tableLocation,
   type CatalogContext,
 } from './context.ts'
-import { requireTable, requirePoint, hasData } from './find-table.ts'
+import { requireTable, requirePoint, hasData, versionNotFoundError } from './find-table.ts'
 import { reconcileIfPending } from './reconcile.ts'
 import type { Operations } from './operations.ts'
-import { writeRows } from './table-locks.ts'
+import { takePage } from './pages.ts'
 
 export type TableVersion = ResponseOf<'DescribeTableVersion'>['version']
 
@@ -31,53 +24,45 @@ export const versionOperations = {
   async ListTableVersions(context, { id, request }) {
     const branch = normalizeBranch(request.branch)
     const table = await requireTable(context.database, id)
-    await reconcileIfPending(context, table)
+    await reconcileIfPending(context, table.objectId)
     const location = tableLocation(context, table)
-    const { descending, limit } = request
-    const after = parsePageToken(request.page_token)
+    const { descending, limit, page_token: token = '' } = request
+    if (!/^\d{0,16}$/.test(token)) {
+      const sent = quoteForMessage(token)
+      throw invalidInput(`invalid page_token ${sent}; expected a token of a previous response`)
+    }
+    const after = Number(token || (descending ? Number.MAX_SAFE_INTEGER : 0))
     // Clients request the newest version before nearly every read and write.
-    const newest = descending && after === undefined && limit !== undefined ? limit + 1 : undefined
+    const newest = descending && token === '' && limit !== undefined ? limit + 1 : undefined
     const stored = await context.manifestStore.list(location, branch, newest)
-    if (stored.length === 0) {
-      if (branch !== mainBranch) throw branchNotFoundError(branch)
-      return { versions: [] }
-    }
+    if (stored.length === 0 && branch !== mainBranch) throw branchNotFoundError(branch)
     const ordered = descending ? stored : stored.toReversed()
-    const rest = ordered.filter(
-      ({ version }) => after === undefined || (descending ? version < after : version > after),
-    )
-    const page = rest.slice(0, limit)
-    const read = await Promise.all(page.map((version) => version.read()))
+    const rest = ordered.filter(({ version }) => (descending ? version < after : version > after))
+    const page = takePage(rest, ({ version }) => `${version}`, { limit, page_token: `${after}` })
+    const read = await Promise.all(page.entries.map((version) => version.read()))
     const found = read.filter((version) => version !== undefined)
-    const last = page.at(-1)?.version ?? after ?? beforeAll(stored, descending)
-    return {
-      versions: await addMetadata(context, table, branch, found),
-      ...(page.length < rest.length ? { page_token: String(last) } : {}),
-    }
+    return { versions: await addMetadata(context, table, branch, found), ...page.token }
   },
 
   /** Describes one version, by default the newest. Throws TableNotFound or TableVersionNotFound (404). */
   async DescribeTableVersion(context, { id, request }) {
     const branch = normalizeBranch(request.branch)
     const table = await requireTable(context.database, id)
-    await reconcileIfPending(context, table)
+    await reconcileIfPending(context, table.objectId)
     const stored = await context.manifestStore.describe(
       tableLocation(context, table),
       request.version,
       branch,
     )
     const [version] = await addMetadata(context, table, branch, stored === undefined ? [] : [stored])
-    if (version !== undefined) return { version }
-    throw new CatalogError(
-      'TableVersionNotFound',
-      `the table ${formatIdentifierForMessage(id)} has no version${request.version === undefined ? '' : ` ${request.version}`}`,
-    )
+    if (version === undefined) throw versionNotFoundError(id, branch, request.version)
+    return { version }
   },
 
   /** Adds a new version with the old content. Throws TableNotFound, TableBranchNotFound or TableVersionNotFound (404). */
   async RestoreTable(context, { id, request: { branch, version } }) {
     const { table, point } = await requirePoint(context, id, { branch, version })
-    await writeRows(context, table.objectId, () => context.engine.restore({ ...point, version }))
+    await context.dataLock.runShared(table.objectId, () => context.engine.restore({ ...point, version }))
     return {}
   },
 
@@ -88,8 +73,10 @@ export const versionOperations = {
     if (name === undefined || tableId.length === 0) {
       throw invalidInput('expected the id of a table followed by a transaction: its UUID, or a version')
     }
-    const location = await findLocation(context, tableId)
-    if (location === undefined) throw transactionNotFound(id)
+    const table = await findObject(context.database, tableId)
+    // The catalog API defines no other 404 here.
+    if (table?.kind !== 'table' || !(await hasData(context, table))) throw transactionNotFound(id)
+    const location = tableLocation(context, table)
     const branches = [...(await context.engine.branches.list(location)).keys()]
     const transaction = await context.manifestStore.findTransaction(location, branches, name)
     if (transaction === undefined) throw transactionNotFound(id)
@@ -106,11 +93,6 @@ export const versionOperations = {
     }
   },
 } satisfies Operations
-
-/** Where a listing starts, as the version of a page token; `stored` has the newest version first. */
-function beforeAll([newest]: readonly ListedVersion[], descending: boolean | undefined): number {
-  return descending && newest !== undefined ? newest.version + 1 : 0
-}
 
 export function toTableVersion(stored: StoredVersion, metadata: Properties | undefined): TableVersion {
   return {
@@ -136,24 +118,4 @@ async function addMetadata(
   const range = [Math.min(first.version, last.version), Math.max(first.version, last.version)] as const
   const metadata = await findVersionMetadata(context.database, table.objectId, branch, range)
   return page.map((version) => toTableVersion(version, metadata.get(version.version)))
-}
-
-function parsePageToken(token: string | undefined): number | undefined {
-  if (token === undefined || token === '') return undefined
-  if (!/^\d{1,15}$/.test(token))
-    throw invalidInput(
-      `invalid page_token ${quoteForMessage(token)}; expected a token of a previous response`,
-    )
-  return Number(token)
-}
-
-/** A missing table has no transactions: the catalog API defines no other 404 here. */
-async function findLocation(context: CatalogContext, id: Identifier): Promise<string | undefined> {
-  try {
-    const table = await requireTable(context.database, id)
-    return (await hasData(context, table)) ? tableLocation(context, table) : undefined
-  } catch (error) {
-    if (error instanceof CatalogError && error.status === 404) return undefined
-    throw error
-  }
 }

@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import { expect, inject, onTestFinished, it } from 'vitest'
-import { JobRunner } from '../../catalog/job-runner.ts'
+import { startJobRunner } from '../../catalog/job-runner.ts'
 import { openLock } from '../../catalog/locks.ts'
 import { createDeferred } from '../../../../test/gateway/support/waiting.ts'
 import { openPostgres } from '../../database/postgres.ts'
@@ -18,7 +18,7 @@ async function openReplica(schema: string) {
   const finished = createDeferred()
   /** Those with a running job. */
   const tables = new Set<string>()
-  const jobs = new JobRunner(
+  const jobs = startJobRunner(
     { database, jobLock: openLock('job', locks), log },
     {
       Wait: async ({ objectId }) => {
@@ -29,7 +29,6 @@ async function openReplica(schema: string) {
       },
     },
   )
-  jobs.start()
   onTestFinished(async () => {
     finished.resolve(undefined)
     await jobs.close()

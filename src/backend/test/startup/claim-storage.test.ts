@@ -23,8 +23,9 @@ async function location() {
   return { top, run }
 }
 
-const belongsToAnother = /the storage at .* belongs to the catalog [0-9a-f-]{36}: expected/
-const isNotKnown = /the storage at .* has no owner mark of this catalog/
+const belongsToAnother =
+  /the storage at .* does not belong to the catalog of this store: .*, found \{"catalog":"[0-9a-f-]{36}"\}/
+const isNotKnown = /the storage at .* does not belong to the catalog of this store/
 
 it('rejects another store on the same data without changing anything', async () => {
   const { top, run } = await location()

@@ -88,19 +88,14 @@ it('keeps the versions of a branch separate', async () => {
   ])
 })
 
-it('rejects ranges without a beginning or an end, and too many versions in all ranges', async () => {
+it('rejects ranges without a beginning or an end', async () => {
   const { erase } = await withVersions(2)
-  const refused = [
-    [[2, 1]],
-    [[-1, 1]],
-    [[0, -2]],
-    [
-      [3, 500_003],
-      [3, 500_004],
-    ],
-  ] as const
-  for (const ranges of refused) expect(await erase(ranges)).toEqual(errorOf('InvalidInput'))
-  expect(await erase([[3, 1_000_003]])).toEqual(responseOf({ deleted_count: 0 }))
+  for (const range of [
+    [2, 1],
+    [-1, 1],
+    [0, -2],
+  ] as const)
+    expect(await erase([range])).toEqual(errorOf('InvalidInput'))
 })
 
 it('does not delete manifests behind a symbolic link', async () => {

@@ -1,0 +1,23 @@
+import type { Logger } from 'pino'
+
+/**
+ * Does `work` now, at intervals, and when `run` is called; one time after the other. An error is logged, and the next time
+ * tries again. `stop` resolves when the current work has ended.
+ */
+export function startLoop(log: Logger, what: string, intervalMs: number, work: () => Promise<void>) {
+  let current = Promise.resolve()
+  const run = (): void => {
+    current = current.then(work).catch((error: unknown) => {
+      log.warn({ err: error }, `${what} failed; retrying`)
+    })
+  }
+  const timer = setInterval(run, intervalMs).unref()
+  run()
+  return {
+    run,
+    async stop(): Promise<void> {
+      clearInterval(timer)
+      await current
+    },
+  }
+}
