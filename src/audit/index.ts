@@ -39,7 +39,7 @@ export { factsFormat, formatFactDetails, listKeys, truncateDetail } from './reco
 export { getIntentKey, getRecordKey } from './records/hash-chain.ts'
 export { idToJson, memberToJson } from './records/json-text.ts'
 export { readRecordedCall } from './records/recorded-call.ts'
-export { filterMembers, readRedactionKey } from './records/redaction.ts'
+export { filterMembers } from './records/redaction.ts'
 export { readSealKey, readSealVerifier } from './records/seal-key.ts'
 export { openSinks, type SinkObserver, type Sinks } from './sinks/open-sinks.ts'
 export type { DurableEnd } from './sinks/sink.ts'

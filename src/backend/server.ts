@@ -10,7 +10,7 @@ import {
   respondToUnparsed,
   toUnparsedRequestError,
 } from 'catalog-gateway/catalog-api'
-import { createFileFollower, createReloadLog, formatAuthority, listenOn } from 'catalog-gateway/lib'
+import { createFileFollower, formatAuthority, listenOn } from 'catalog-gateway/lib'
 import { openOutbound } from 'catalog-gateway/outbound'
 import { checkAccess, openAccessTokens } from './http/access-tokens.ts'
 import { selectClientDialect } from './http/client-dialect.ts'
@@ -58,7 +58,7 @@ const shutdownTimeoutMs = 20_000
 /** Rejects if the catalog cannot be opened or the address is in use. */
 export async function startBackend(settings: BackendSettings): Promise<Backend> {
   const log = pino({ level: settings.log.level, base: null }, destination(2))
-  const files = createFileFollower(createReloadLog(log))
+  const files = createFileFollower(log)
   const outbound = await openOutbound(settings.outbound, process.env, files.follow)
   const tokens = await openAccessTokens(settings, files.follow)
   const catalog = await openCatalog(settings, log, outbound)

@@ -1,12 +1,4 @@
-import {
-  createFormReader,
-  createObjectForm,
-  createOpenForm,
-  isOpen,
-  type JsonForm,
-  mergeForms,
-  noValue,
-} from '../lib/index.ts'
+import { createFormReader, createOpenForm, isOpen, type JsonForm, mergeForms, noValue } from '../lib/index.ts'
 import { cacheByOperation } from './requirements.ts'
 import { listIdMembers, type Operation } from './operations.ts'
 import { findSchemas, schemaDefinitions } from './schemas.ts'
@@ -49,15 +41,14 @@ export const getRequestForm: (operation: Operation) => JsonForm = cacheByOperati
 })
 
 function createExtraForm(operation: Operation): JsonForm {
-  return createObjectForm(
-    new Map([
-      ['id', idForm],
-      ['context', stringMapForm],
-      ['identity', stringMapForm],
-      ...listIdMembers(operation).map((name) => [name, idForm] as const),
-      ...operation.members.map((name) => [name, undefinedValue] as const),
-    ]),
-  )
+  const members = new Map([
+    ['id', idForm],
+    ['context', stringMapForm],
+    ['identity', stringMapForm],
+    ...listIdMembers(operation).map((name) => [name, idForm] as const),
+    ...operation.members.map((name) => [name, undefinedValue] as const),
+  ])
+  return { ...noValue, kinds: new Set(['object']), members }
 }
 
 /** Paths of members besides those of the catalog API, by operation: `new_columns.comment`. Lists are not part of them. */

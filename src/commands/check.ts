@@ -11,6 +11,7 @@ import {
 import {
   hasErrorCode,
   listenOn,
+  readKey,
   readOnce,
   readSecret,
   readServerCertificates,
@@ -20,7 +21,7 @@ import {
 } from '../lib/index.ts'
 import type { ListenAddress } from '../settings/index.ts'
 import { directOutbound, openOutbound } from '../outbound/index.ts'
-import { readPageTokenSecret, readUpstreamOptions } from '../gateway/index.ts'
+import { readUpstreamOptions } from '../gateway/index.ts'
 import {
   describeUnusableKeys,
   listKeys,
@@ -30,7 +31,7 @@ import {
   readPepper,
   type StoredKey,
 } from '../identity/index.ts'
-import { checkAuditFolder, readRedactionKey, readSealKey } from '../audit/index.ts'
+import { checkAuditFolder, readSealKey } from '../audit/index.ts'
 import { readRedisAccess } from '../limits/index.ts'
 import { quoteForMessage } from '../catalog-api/index.ts'
 import {
@@ -147,9 +148,9 @@ async function checkResources(settings: GatewaySettings, io: Io) {
   for (const { name, jwks } of issuers)
     await use(`the keys of the issuer ${name}`, 'file' in jwks ? jwks.file : undefined, readJwksFile)
   await use('the bootstrap key', bootstrapKey, readBootstrapKey)
-  await use('the secret of page tokens', listing?.tokenKeyFile, readPageTokenSecret)
+  await use('the secret of page tokens', listing?.tokenKeyFile, readKey)
   await use('the key of the seals', audit.sealKeyFile, readSealKey)
-  await use('the key of the redaction', audit.redaction.keyFile, readRedactionKey)
+  await use('the key of the redaction', audit.redaction.keyFile, readKey)
   for (const { name, credential } of receivers)
     await use(`the secret of audit.sinks.${name}`, credential?.file, readSecret)
   await use('the secret of traces', traces?.credential?.file, readSecret)

@@ -7,7 +7,6 @@ import type { GatewayOptions, RunningGateway } from './bootstrap/start-gateway.t
 export { listHeadPermissions } from './authorization/list-required-permissions.ts'
 export { upstreamBounds } from './bounds.ts'
 export { listUpstreamTables, listUpstreamVersions } from './changes/list-upstream-versions.ts'
-export { readPageTokenSecret } from './sealed-tokens.ts'
 export { openOwnClient, ownOperations, type UpstreamAccess } from './upstream/own-client.ts'
 export { createUpstreams, readUpstreamOptions, type Upstreams } from './upstream/upstreams.ts'
 

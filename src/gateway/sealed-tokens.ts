@@ -1,10 +1,7 @@
-import { randomBytes } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import { isOperationName, type OperationName, refusal } from '../catalog-api/index.ts'
 import type { Principal } from '../identity/index.ts'
-import { createJsonSealer, hasErrorCode, writeAtomically } from '../lib/index.ts'
 import { getPrincipalKey } from '../limits/index.ts'
 import type { ListingPosition } from './listing/listing-page.ts'
 
@@ -17,7 +14,6 @@ import type { ListingPosition } from './listing/listing-page.ts'
 const marker = '/'
 /** Half of the maximum length of a request target. */
 const maxTokenLength = 8192
-const minSecretBytes = 32
 
 /** Positions in listings. */
 export type PageTokens = ReturnType<typeof createPageTokens>
@@ -103,28 +99,43 @@ function createScope(kind: WorkKind, principal: Principal): string {
   return JSON.stringify([1, kind, getPrincipalKey(principal)])
 }
 
-/** Reads the secret without surrounding whitespace. Throws if it is shorter than 32 bytes. */
-export async function readPageTokenSecret(file: string): Promise<Buffer> {
-  const secret = Buffer.from((await readFile(file, 'utf8')).trim())
-  if (secret.length < minSecretBytes) {
-    throw new Error(`the page token key has ${secret.length} bytes; expected at least 32`)
+const cipherName = 'aes-256-gcm'
+const nonceBytes = 12
+const tagBytes = 16
+const paddingBytes = 128
+
+/** Creates a sealer with a key derived from the secret; a text that is sealed for one purpose opens for no other. */
+function createJsonSealer(secret: Uint8Array, purpose: string) {
+  const key = Buffer.from(hkdfSync('sha256', secret, '', purpose, 32))
+  return {
+    /**
+     * Encrypts a value as JSON with AES-256-GCM, bound to the scope; the result is base64url. Lengths are padded, so that
+     * they do not reveal the length of the value.
+     */
+    seal(value: unknown, scope: string): string {
+      const nonce = randomBytes(nonceBytes)
+      const cipher = createCipheriv(cipherName, key, nonce, { authTagLength: tagBytes })
+      cipher.setAAD(Buffer.from(scope))
+      const parts = [nonce, cipher.update(padJson(value)), cipher.final(), cipher.getAuthTag()]
+      return Buffer.concat(parts).toString('base64url')
+    },
+    /** Decrypts a value. Throws for a text of another scope, purpose or secret, or a modified one. */
+    open(text: string, scope: string): unknown {
+      const sealed = Buffer.from(text, 'base64url')
+      const nonce = sealed.subarray(0, nonceBytes)
+      const cipher = createDecipheriv(cipherName, key, nonce, { authTagLength: tagBytes })
+      cipher.setAAD(Buffer.from(scope))
+      cipher.setAuthTag(sealed.subarray(-tagBytes))
+      const json = cipher.update(sealed.subarray(nonceBytes, -tagBytes), undefined, 'utf8')
+      return JSON.parse(json + cipher.final('utf8'))
+    },
   }
-  return secret
 }
 
-/**
- * Reads the secret. Without a key file, generates one in the audit folder at the first start, so that tokens and ids
- * stay valid after a restart. Throws if the secret cannot be read, or is too short.
- */
-export async function openTokenSecret(auditFolder: string, keyFile: string | undefined): Promise<Uint8Array> {
-  if (keyFile !== undefined) return await readPageTokenSecret(keyFile)
-  const file = join(auditFolder, 'token-key')
-  try {
-    return await readPageTokenSecret(file)
-  } catch (error) {
-    if (!hasErrorCode(error, 'ENOENT')) throw error
-  }
-  const secret = randomBytes(minSecretBytes).toString('base64url')
-  await writeAtomically(file, secret)
-  return Buffer.from(secret)
+/** Pads with spaces, which JSON ignores. */
+function padJson(value: unknown): Buffer {
+  const text = Buffer.from(JSON.stringify(value))
+  const bytes = Buffer.alloc(Math.ceil(text.length / paddingBytes) * paddingBytes, ' ')
+  text.copy(bytes)
+  return bytes
 }

@@ -10,7 +10,6 @@ export { alignColumns, formatBytes, formatCount, quoteForShell } from './format.
 export { type FileLock, lockFile, withFileLock } from './fs/file-lock.ts'
 export {
   createFileFollower,
-  createReloadLog,
   type FileFollower,
   fileStamp,
   fixed,
@@ -20,8 +19,8 @@ export {
   type FollowSetting,
   readOnce,
   reloadFiles,
-  type ReportReload,
 } from './fs/follow-files.ts'
+export { openKey, readKey } from './fs/key-files.ts'
 export {
   type FileLine,
   isWithin,
@@ -57,7 +56,6 @@ export {
 } from './http/urls.ts'
 export {
   createFormReader,
-  createObjectForm,
   createOpenForm,
   isOpen,
   type JsonForm,
@@ -84,12 +82,10 @@ export {
 } from './net/addresses.ts'
 export { listenOn } from './net/listen-on.ts'
 export { ignoreOtherSignals, stopSignals } from './process/signals.ts'
-export { createJsonSealer } from './sealed-json.ts'
 export { suggestSimilar } from './suggest-similar.ts'
 export { currentTimestamp, parseDuration, parseTimestamp, validateTimestamp } from './time.ts'
 export {
   hasClientCertificate,
-  hasTlsFiles,
   isCompleteChain,
   listServerCertificateFiles,
   listTlsFiles,

@@ -15,7 +15,7 @@ export function currentTimestamp(): string {
 }
 
 const example = '2027-01-31T10:00:00Z'
-const grammar = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.\d{1,9})?(?:Z|[+-](\d\d):(\d\d))$/
+const grammar = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d{1,9})?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
 const date = /^\d{4}-\d\d-\d\d$/
 const withoutZone = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?$/
 
@@ -34,20 +34,12 @@ export function parseTimestamp(text: string): number {
 
 /** Returns why a text is not a time with zone (RFC 3339); undefined if it is one. */
 export function validateTimestamp(text: string): string | undefined {
-  const fields = grammar.exec(text)
-  if (fields === null) return describeForm(text)
-  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0, ...offset] = fields
-    .slice(1)
-    .map(Number)
-  if (month < 1 || month > 12) return `there is no month ${fields[2]}`
-  // Day 0 of the next month. Leap years recur every 400 years; Date.UTC takes years below 100 for those after 1900.
-  if (day < 1 || day > new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate()) {
-    return `there is no day ${fields[3]} in the month ${fields[1]}-${fields[2]}`
-  }
-  if (second === 60) return 'leap seconds are not supported; expected seconds from 00 to 59'
-  if (hour > 23 || minute > 59 || second > 59)
-    return `there is no time ${fields[4]}:${fields[5]}:${fields[6]}`
-  if ((offset[0] ?? 0) > 23 || (offset[1] ?? 0) > 59) return `there is no zone ${text.slice(-6)}`
+  const written = grammar.exec(text)?.[1]
+  if (written === undefined) return describeForm(text)
+  // Days that a month does not have would count as those of the next one.
+  const read = Date.parse(`${written}Z`)
+  if (Number.isNaN(read) || !new Date(read).toISOString().startsWith(written))
+    return `there is no time ${written}`
   const time = Date.parse(text)
   return time >= first && time <= last ? undefined : 'it is not within the years 0001 to 9999 in UTC'
 }

@@ -1,18 +1,17 @@
 /**
  * What the gateway says of itself: log, metrics, traces, and its state on the admin port.
  */
-export { createAdminServer, listen } from './health/admin-server.ts'
-export { exportReadiness, type Readiness, type ReadinessCheck, readReadiness } from './health/readiness.ts'
+export {
+  createAdminServer,
+  exportReadiness,
+  listen,
+  type ReadinessCheck,
+  readReadiness,
+} from './health/admin-server.ts'
 export { type GatewayLog, type Logger, openLog } from './log/gateway-log.ts'
 export { createThrottledLog } from './log/throttled-log.ts'
 export { exportAudit, exportCertificate, exportIdentity, exportSinks } from './metrics/gauges.ts'
 export { createMetrics, type Metrics } from './metrics/metrics.ts'
-export {
-  createAuditObserver,
-  createReloadObserver,
-  createSinkObserver,
-  createSpanObserver,
-  createSyncObserver,
-} from './observers.ts'
+export { createAuditObserver, createSinkObserver, createSyncObserver } from './observers.ts'
 export type { SpanBounds } from './traces/span-queue.ts'
 export { openTraces, type RequestSpans, type Traces } from './traces/traces.ts'

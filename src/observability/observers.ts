@@ -1,10 +1,8 @@
 import type { AuditObserver, SinkObserver } from '../audit/index.ts'
-import { createReloadLog, type ReportReload } from '../lib/index.ts'
 import type { SyncObserver } from '../limits/index.ts'
 import type { Logger } from './log/gateway-log.ts'
 import { createThrottledLog } from './log/throttled-log.ts'
 import type { Metrics } from './metrics/metrics.ts'
-import type { SpanObserver } from './traces/span-queue.ts'
 
 /** Counts and logs what the audit log reports. */
 export function createAuditObserver(metrics: Metrics, log: Logger): AuditObserver {
@@ -73,37 +71,6 @@ export function createSyncObserver(metrics: Metrics, log: Logger): SyncObserver 
       if (isConnected !== false)
         log.warn({ error: String(error) }, 'shared limits unavailable: counting locally')
       isConnected = false
-    },
-  }
-}
-
-/** Logs and counts the reloads of files. `listFailing` returns the settings whose last reload failed. */
-export function createReloadObserver(
-  metrics: Metrics,
-  log: Logger,
-  listFailing: () => readonly string[],
-): ReportReload {
-  metrics.files_outdated(() => listFailing().length)
-  const logReload = createReloadLog(log)
-  return (setting, cause) => {
-    metrics.file_reloads_total.inc({ setting, result: cause === undefined ? 'success' : 'failure' })
-    logReload(setting, cause)
-  }
-}
-
-/** Counts dropped spans, and logs when the receiver starts and stops failing. */
-export function createSpanObserver(metrics: Metrics, log: Logger): SpanObserver {
-  let isFailing = false
-  return {
-    dropped(spans, reason, cause) {
-      metrics.trace_spans_dropped_total.inc({ reason }, spans)
-      if (reason !== 'export_failed' || isFailing) return
-      isFailing = true
-      log.warn({ error: String(cause) }, 'span export failed')
-    },
-    exported() {
-      if (isFailing) log.info('span export recovered')
-      isFailing = false
     },
   }
 }

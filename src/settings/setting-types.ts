@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { hasTlsFiles, type TlsFiles, toError } from '../lib/index.ts'
+import { listTlsFiles, type TlsFiles, toError } from '../lib/index.ts'
 import { isLoopback } from './listen-address.ts'
 
 // What the sections of the settings share: types of values, and checks.
@@ -80,7 +80,7 @@ export const tlsFiles = {
 export const tlsRequiresHttps = 'expected an https URL, because TLS files are set'
 
 export function hasHttpsIfTlsFiles(settings: TlsFiles & { readonly url: string }): boolean {
-  return !hasTlsFiles(settings) || settings.url.startsWith('https:')
+  return listTlsFiles(settings).length === 0 || settings.url.startsWith('https:')
 }
 
 /** Whether a URL has only scheme, host and a path of that form: other parts would be ignored, or print a secret. */

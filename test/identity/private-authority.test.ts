@@ -5,6 +5,7 @@ import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { pino } from 'pino'
 import { introspectionSchema, type TokenIssuerInput } from '../../src/config/token-issuer-settings.ts'
 import { createFileFollower } from '../../src/lib/fs/follow-files.ts'
 import { openOutbound, type OutboundSettings } from '../../src/outbound/outbound.ts'
@@ -61,7 +62,7 @@ describe.skipIf(!hasOpenssl())('an issuer with a private authority (skipped with
     settings: OutboundSettings = {},
   ) {
     const proxy = await startConnectProxy({ hosts: { 'login.example:443': port } })
-    const files = createFileFollower(() => undefined)
+    const files = createFileFollower(pino({ level: 'silent' }))
     onTestFinished(() => files.close())
     const outbound = await openOutbound(settings, { HTTPS_PROXY: proxy.url }, files.follow)
     return { proxy, authenticator: await openAuthenticator({ ...identity, outbound, jwksTiming }) }

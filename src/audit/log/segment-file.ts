@@ -55,7 +55,7 @@ export class SegmentFile {
     await this.cutLeftover()
     this.#hasLeftover = true
     try {
-      await writeAll(this.#handle.fd, bytes, null)
+      await writeAll(this.#handle.fd, bytes)
       await this.#handle.datasync()
       this.#length += bytes.length
       this.#hasLeftover = false

@@ -1,8 +1,7 @@
-import { createHmac, randomBytes } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
+import { createHmac } from 'node:crypto'
 import { join } from 'node:path'
 import type { RedactionSettings } from '../../config/index.ts'
-import { ignoreMissing, writeAtomically } from '../../lib/index.ts'
+import { openKey } from '../../lib/index.ts'
 import type { KeyChange } from '../../identity/index.ts'
 import type { AuditedPrincipal, Details, IntentEntry } from './audit-record.ts'
 
@@ -17,9 +16,6 @@ export const filterMembers = [
   'when_not_matched_by_source_delete_filt',
 ] as const
 
-const generatedKeyFile = 'redaction-key'
-const minKeyBytes = 32
-
 /** Removes confidential data from entries before they become records. */
 export type Redaction = Awaited<ReturnType<typeof openRedaction>>
 
@@ -28,7 +24,7 @@ export type Redaction = Awaited<ReturnType<typeof openRedaction>>
  * hashed values, so access to it must be limited. Throws if the key cannot be read or is too short.
  */
 export async function openRedaction(folder: string, settings: RedactionSettings) {
-  const key = await readOrCreateKey(folder, settings.keyFile)
+  const key = await openKey(settings.keyFile, join(folder, 'redaction-key'))
   const claims = new Set(settings.recordedClaims)
   const contextKeys = new Set(settings.recordedContextKeys)
   const hidesPrincipals = settings.pseudonymize.includes('principals')
@@ -106,23 +102,4 @@ function pickMembers<Value>(
   if (members === undefined || allowed.size === 0) return undefined
   const retained = Object.entries(members).filter(([name]) => allowed.has(name))
   return retained.length === 0 ? undefined : Object.fromEntries(retained)
-}
-
-async function readOrCreateKey(folder: string, file: string | undefined): Promise<Buffer> {
-  if (file !== undefined) return readRedactionKey(file)
-  const path = join(folder, generatedKeyFile)
-  const key = await readRedactionKey(path).catch(ignoreMissing)
-  if (key !== undefined) return key
-  const text = randomBytes(minKeyBytes).toString('base64url')
-  await writeAtomically(path, text)
-  return Buffer.from(text)
-}
-
-/** Reads the key of pseudonyms; ignores surrounding white space. Rejects if it is too short. */
-export async function readRedactionKey(file: string): Promise<Buffer> {
-  const text = (await readFile(file, 'latin1')).trim()
-  if (text.length < minKeyBytes) {
-    throw new Error(`the redaction key has ${text.length} bytes; expected at least ${minKeyBytes}`)
-  }
-  return Buffer.from(text, 'latin1')
 }

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { SinkSettings } from '../../config/index.ts'
-import { Backoff, ignoreMissing } from '../../lib/index.ts'
+import { Backoff, ignoreMissing, withTimeout } from '../../lib/index.ts'
 import type { Outbound } from '../../outbound/index.ts'
 import { listSegments, type LogSegment, compareByAge } from '../storage/log-segments.ts'
 import {
@@ -104,14 +104,12 @@ function createDelivery(
 ) {
   const closing = new AbortController()
   const stopping = new AbortController()
-  let attempt = new AbortController()
   let running: Promise<void> | undefined
   let segments = found
   let getDurable: (() => DurableEnd) | undefined
-  /** Up to where everything is delivered. */
-  let delivered: DurableEnd | undefined
   let cursor = start
-  let saved = { cursor, at: 0 }
+  let saved = start
+  let saveAt = 0
   let batchRecords = maxBatchRecords
   let oldestUndeliveredMs: number | undefined
   let lastSuccess: number | undefined
@@ -152,18 +150,10 @@ function createDelivery(
 
   /** Delivers one batch, or finds out that it has to be smaller. Returns false if there is nothing to deliver. */
   async function deliverNext(end: DurableEnd): Promise<boolean> {
-    if (delivered?.file === end.file && delivered.length === end.length) return false
-    if (segments.at(-1)?.file !== end.file) segments = await listSegments(folder)
-    const batch: FollowedDelivery[] = []
-    let bytes = 0
-    for await (const delivery of followLog(folder, segments, cursor, end)) {
-      batch.push(delivery)
-      bytes += delivery.text.length
-      if (batch.length >= batchRecords || bytes >= maxBatchBytes) break
-    }
+    const isAtEnd = cursor?.file === end.file && cursor.offset === end.length
+    const batch = isAtEnd ? [] : await readBatch(end)
     const [first] = batch
     if (first === undefined) {
-      delivered = end
       await save()
       return false
     }
@@ -187,18 +177,28 @@ function createDelivery(
     cursor = batch.at(-1)?.cursor
     lastSuccess = Date.now()
     oldestUndeliveredMs = undefined
-    if (performance.now() - saved.at >= cursorSaveIntervalMs) await save()
+    await save()
     return true
   }
 
+  async function readBatch(end: DurableEnd): Promise<readonly FollowedDelivery[]> {
+    if (segments.at(-1)?.file !== end.file) segments = await listSegments(folder)
+    const batch: FollowedDelivery[] = []
+    let bytes = 0
+    for await (const delivery of followLog(folder, segments, cursor, end)) {
+      batch.push(delivery)
+      bytes += delivery.text.length
+      if (batch.length >= batchRecords || bytes >= maxBatchBytes) break
+    }
+    return batch
+  }
+
   async function deliver(deliveries: readonly Delivery[]): Promise<void> {
-    const controller = new AbortController()
-    attempt = controller
-    const timer = setTimeout(() => controller.abort(), tuning.timeoutMs)
+    const attempt = new AbortController()
     try {
-      await sink.deliver(deliveries, controller.signal)
+      await withTimeout(sink.deliver(deliveries, attempt.signal), tuning.timeoutMs, stopping.signal)
     } finally {
-      clearTimeout(timer)
+      attempt.abort()
     }
   }
 
@@ -208,11 +208,12 @@ function createDelivery(
   }
 
   async function save(): Promise<void> {
-    if (cursor === undefined || cursor === saved.cursor) return
+    if (cursor === undefined || cursor === saved || performance.now() < saveAt) return
     const next = cursor
+    saveAt = performance.now() + cursorSaveIntervalMs
     try {
       await writeCursor(getCursorPath(folder, name), next)
-      saved = { cursor: next, at: performance.now() }
+      saved = next
     } catch (error) {
       observer.cursorNotSaved(name, error)
     }
@@ -234,12 +235,10 @@ function createDelivery(
     /** Delivers the rest until a failure or for a while; undelivered records stay in the log. */
     async close(): Promise<void> {
       closing.abort()
-      const timer = setTimeout(() => {
-        stopping.abort()
-        attempt.abort()
-      }, graceMs)
+      const timer = setTimeout(() => stopping.abort(), graceMs)
       await running
       clearTimeout(timer)
+      saveAt = 0
       await save()
       await sink.close()
     },

@@ -1,5 +1,5 @@
 import { openOtlpClient, type Outbound, PostRefused, toOtlpAttributes } from '../../outbound/index.ts'
-import { getMembers } from '../../lib/index.ts'
+import { getMembers, parseJsonBytes } from '../../lib/index.ts'
 import type { OtlpSettings } from '../../config/index.ts'
 import { toSignalUrl } from '../../settings/index.ts'
 import { ContentRefused, deliveryTimeoutMs, type Delivery, type Sink } from './sink.ts'
@@ -95,15 +95,11 @@ function toNanoseconds(milliseconds: number): string {
   return `${milliseconds}000000`
 }
 
+/** An empty response or one in another encoding does not report rejections: the batch counts as accepted. */
 function parsePartialSuccess(response: string): { records: number; message: string } | undefined {
-  try {
-    const { partialSuccess } = getMembers(JSON.parse(response))
-    const { rejectedLogRecords, errorMessage } = getMembers(partialSuccess)
-    const records = Number(rejectedLogRecords ?? 0)
-    const message = typeof errorMessage === 'string' ? errorMessage : ''
-    return records > 0 ? { records, message } : undefined
-  } catch {
-    // An empty response or one in another encoding does not report rejections: the batch counts as accepted.
-    return undefined
-  }
+  const { partialSuccess } = getMembers(parseJsonBytes(Buffer.from(response)))
+  const { rejectedLogRecords, errorMessage } = getMembers(partialSuccess)
+  const records = Number(rejectedLogRecords ?? 0)
+  const message = typeof errorMessage === 'string' ? errorMessage : ''
+  return records > 0 ? { records, message } : undefined
 }

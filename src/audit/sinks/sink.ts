@@ -44,8 +44,8 @@ export const deliveryTimeoutMs = 10_000
 export interface Sink {
   /**
    * Resolves when the receiver has accepted all records durably. Rejects if it has not, or may not have: then they are
-   * delivered again. Rejects with ContentRefused if the content is the cause. Ends soon after the signal aborts, regardless
-   * of the receiver. Calls must not overlap.
+   * delivered again. Rejects with ContentRefused if the content is the cause. Calls overlap only after the signal of the
+   * earlier ones has aborted.
    */
   deliver(batch: readonly Delivery[], signal: AbortSignal): Promise<void>
   close(): Promise<void>

@@ -5,7 +5,7 @@ import { bodyBounds, clientBounds } from '../bounds.ts'
 import { startChangeTracker, type ChangeTracker } from '../changes/change-tracker.ts'
 import { createDocumentFinder } from '../documents.ts'
 import { createListingObserver } from '../listing/incomplete-listing.ts'
-import { createSealedIds, createPageTokens, openTokenSecret } from '../sealed-tokens.ts'
+import { createSealedIds, createPageTokens } from '../sealed-tokens.ts'
 import { createRefusalRecorder } from '../observability/refusal-recorder.ts'
 import { createReadinessChecks } from '../observability/gateway-readiness.ts'
 import {
@@ -28,6 +28,8 @@ import { openPolicies } from './open-policies.ts'
 import { type AuditLog, openAuditLog, openSinks, type Retention } from '../../audit/index.ts'
 import { type Upstreams, readUpstreamOptions, createUpstreams } from '../upstream/upstreams.ts'
 import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { openKey } from '../../lib/index.ts'
 import { version } from '../../version.ts'
 import {
   createAuditObserver,
@@ -81,7 +83,8 @@ export async function openGateway(
     ],
     traces,
   )
-  const tokenSecret = await openTokenSecret(settings.audit.folder, listing?.tokenKeyFile)
+  // Tokens and ids stay valid after a restart.
+  const tokenSecret = await openKey(listing?.tokenKeyFile, join(settings.audit.folder, 'token-key'))
   const pipeline: Pipeline = {
     findDocument: createDocumentFinder(assertions?.jwks, basePath, upstreams.extraOperations),
     findRoute: cacheRoutes(createRouteFinder(upstreams, { basePath, databases: settings.databases })),

@@ -1,14 +1,7 @@
 import { areTracesDisabled, type GatewaySettings } from '../../config/index.ts'
 import { type ClosingStack, createFileFollower } from '../../lib/index.ts'
 import { openOutbound } from '../../outbound/index.ts'
-import {
-  createMetrics,
-  createReloadObserver,
-  createSpanObserver,
-  openLog,
-  type SpanBounds,
-  openTraces,
-} from '../../observability/index.ts'
+import { createMetrics, openLog, type SpanBounds, openTraces } from '../../observability/index.ts'
 import { version } from '../../version.ts'
 import type { AuditLogOptions } from '../../audit/index.ts'
 import type { ClusterAccess } from '../../kubernetes/index.ts'
@@ -42,15 +35,17 @@ export async function openObservability(
   const gatewayLog = openLog(settings.log, (lines) => metrics.log_lines_dropped_total.inc(lines))
   closers.push(() => gatewayLog.close())
   const log = gatewayLog.logger
-  const files = createFileFollower(createReloadObserver(metrics, log, () => files.listFailing()))
+  const files = createFileFollower(log, (setting, result) =>
+    metrics.file_reloads_total.inc({ setting, result }),
+  )
+  metrics.files_outdated(() => files.listFailing().length)
   closers.push(() => files.close())
   const outbound = await openOutbound(settings.outbound, process.env, files.follow)
   for (const entry of outbound.malformedNoProxy) log.warn({ entry }, 'malformed entry of NO_PROXY')
-  const observer = createSpanObserver(metrics, log)
   const { traces: setting } = settings
   const traces =
     setting && !areTracesDisabled(process.env)
-      ? await openTraces(setting, version, observer, outbound, tuning.spans)
+      ? await openTraces(setting, version, { metrics, log }, outbound, tuning.spans)
       : undefined
   closers.push(() => traces?.close())
   return { settings, tuning, closers, metrics, log, files, outbound, gatewayLog, traces }

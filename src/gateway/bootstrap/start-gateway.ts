@@ -27,9 +27,7 @@ import {
   exportCertificate,
   exportReadiness,
   listen,
-  type Readiness,
   type ReadinessCheck,
-  readReadiness,
 } from '../../observability/index.ts'
 import { collectDefaultMetrics, Counter, Registry } from 'prom-client'
 
@@ -170,11 +168,7 @@ async function openAdmin(
 ): Promise<string> {
   const registries = [getProcessMetrics(), metrics.registry]
   exportReadiness(metrics, checks)
-  const findReadiness = (): Promise<Readiness> => {
-    onReadinessAsked()
-    return readReadiness(checks)
-  }
-  const admin = createAdminServer(registries, findReadiness, settings.admin)
+  const admin = createAdminServer(registries, checks, settings.admin, onReadinessAsked)
   closers.push(() => admin.close())
   if (console !== undefined) await addConsole(admin, console)
   return listen(admin, settings.admin)

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { open, readFile, stat, unlink, utimes } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
-import { getMembers } from '../json/json-values.ts'
+import { getMembers, parseJsonBytes } from '../json/json-values.ts'
 import { hasErrorCode, ignoreMissing } from '../errors.ts'
 
 /** The holder refreshes the lock; the lock of another host counts as abandoned after `abandonedMs`. */
@@ -11,13 +11,7 @@ const abandonedMs = 60_000
 
 /** How long a step waits for the lock of another one, and how long before it tries again. */
 const timeoutMs = 5_000
-const retryMs = 50
-
-/** The lock is held by a process that is alive, or that is on another host and was alive a minute ago. */
-class FileLockedError extends Error {
-  override readonly name = 'FileLockedError'
-  readonly code = 'ELOCKED'
-}
+const retryMs = 20
 
 export interface FileLock {
   /** False if another process has taken over the lock, or may have: this one was stopped for too long to refresh it. */
@@ -34,16 +28,17 @@ interface LockHolder {
 }
 
 /**
- * Creates a lock file. Throws FileLockedError if another process holds it. The lock of a dead process is taken over:
+ * Creates a lock file. Throws ELOCKED if another process still holds it after `waitMs`. The lock of a dead process is taken over:
  * immediately if it ran on this host, otherwise after a minute without a refresh.
  */
-export async function lockFile(path: string): Promise<FileLock> {
+export async function lockFile(path: string, waitMs = 0): Promise<FileLock> {
   const self: LockHolder = {
     pid: process.pid,
     host: hostname(),
     began: (await readProcessStart(process.pid)) ?? null,
   }
   const content = JSON.stringify({ ...self, token: randomBytes(8).toString('hex') })
+  const until = Date.now() + waitMs
   for (;;) {
     try {
       await createFile(path, content)
@@ -51,29 +46,20 @@ export async function lockFile(path: string): Promise<FileLock> {
     } catch (error) {
       if (!hasErrorCode(error, 'EEXIST')) throw error
     }
-    await removeAbandonedLock(path, self)
+    const holder = await removeAbandonedLock(path, self)
+    if (holder !== undefined && Date.now() >= until)
+      throw Object.assign(new Error(`${path} is in use by ${holder}`), { code: 'ELOCKED' })
+    await pause(retryMs)
   }
 }
 
-/** Runs a step of milliseconds under the lock, which it awaits for five seconds. Throws FileLockedError after that. */
+/** Runs a step of milliseconds under the lock, which it awaits for five seconds. */
 export async function withFileLock<Result>(path: string, step: () => Promise<Result>): Promise<Result> {
-  const lock = await waitForLock(path)
+  const lock = await lockFile(path, timeoutMs)
   try {
     return await step()
   } finally {
     await lock.release()
-  }
-}
-
-async function waitForLock(path: string): Promise<FileLock> {
-  const until = Date.now() + timeoutMs
-  for (;;) {
-    try {
-      return await lockFile(path)
-    } catch (error) {
-      if (!(error instanceof FileLockedError) || Date.now() >= until) throw error
-    }
-    await pause(retryMs)
   }
 }
 
@@ -111,8 +97,8 @@ function createLock(path: string, content: string): FileLock {
   }
 }
 
-/** Removes the lock of a dead holder. Throws if the holder is alive. */
-async function removeAbandonedLock(path: string, self: LockHolder): Promise<void> {
+/** Removes the lock of a dead holder. Returns the name of one that is alive, or may be. */
+async function removeAbandonedLock(path: string, self: LockHolder): Promise<string | undefined> {
   // No other process may remove and retake the lock between the check and the removal: the guard serializes them.
   const guard = `${path}.removing`
   try {
@@ -120,19 +106,18 @@ async function removeAbandonedLock(path: string, self: LockHolder): Promise<void
   } catch (error) {
     if (!hasErrorCode(error, 'EEXIST')) throw error
     if (await isAbandoned(guard)) await unlink(guard).catch(ignoreMissing)
-    return pause(20)
+    return undefined
   }
   try {
     const content = await readIfPresent(path)
-    if (content === undefined) return
+    if (content === undefined) return undefined
     const holder = parseHolder(content)
-    const isHolderAlive = holder?.host === self.host ? await isAlive(holder) : !(await isAbandoned(path))
-    if (isHolderAlive) {
-      const name = holder ? `process ${holder.pid} on host ${holder.host}` : 'another process'
-      const advice = holder?.host === self.host ? '' : '; if it was copied with its folder, remove it'
-      throw new FileLockedError(`${path} is in use by ${name}${advice}`)
+    if (holder?.host === self.host ? !(await isAlive(holder)) : await isAbandoned(path)) {
+      await unlink(path)
+      return undefined
     }
-    await unlink(path)
+    const name = holder ? `process ${holder.pid} on host ${holder.host}` : 'another process'
+    return holder?.host === self.host ? name : `${name}; if it was copied with its folder, remove it`
   } finally {
     await unlink(guard).catch(ignoreMissing)
   }
@@ -154,15 +139,11 @@ async function readProcessStart(pid: number): Promise<string | undefined> {
   return fields[0] === 'Z' ? undefined : fields[19]
 }
 
+/** Undefined for a lock that was read before its first byte was written, or truncated by a crash: its age decides. */
 function parseHolder(content: string): LockHolder | undefined {
-  try {
-    const { pid, host, began } = getMembers(JSON.parse(content))
-    if (typeof pid !== 'number' || typeof host !== 'string') return undefined
-    return { pid, host, began: typeof began === 'string' ? began : null }
-  } catch {
-    // Read before its first byte was written, or truncated by a crash: its age decides.
-    return undefined
-  }
+  const { pid, host, began } = getMembers(parseJsonBytes(Buffer.from(content)))
+  if (typeof pid !== 'number' || typeof host !== 'string') return undefined
+  return { pid, host, began: typeof began === 'string' ? began : null }
 }
 
 async function readIfPresent(path: string): Promise<string | undefined> {

@@ -1,20 +1,15 @@
 import { stat } from 'node:fs/promises'
 import { toError } from '../errors.ts'
 
-const reloadCallbacks = new Set<() => Promise<void>>()
-
-/** Registers `reload` for `reloadFiles`; it must not reject. The returned function unregisters it. */
-function onReload(reload: () => Promise<void>): () => void {
-  reloadCallbacks.add(reload)
-  return () => reloadCallbacks.delete(reload)
-}
+/** Those of all watched files of this process. */
+const reloads = new Set<() => Promise<void>>()
 
 /**
  * Reads all watched files of this process again, even unchanged ones, and reports each as changed. Resolves when all
  * have been read.
  */
 export async function reloadFiles(): Promise<void> {
-  await Promise.all([...reloadCallbacks].map((reload) => reload()))
+  await Promise.all([...reloads].map((reload) => reload()))
 }
 
 /** A value that may be replaced while the program runs. */
@@ -110,7 +105,8 @@ export async function followFiles<Value>(options: FollowOptions<Value>): Promise
   }
 
   pollLater()
-  const unsubscribe = onReload(() => pollInOrder(true))
+  const reload = (): Promise<void> => pollInOrder(true)
+  reloads.add(reload)
   let refreshedAt = -Infinity
   let refreshing = Promise.resolve()
   return {
@@ -126,7 +122,7 @@ export async function followFiles<Value>(options: FollowOptions<Value>): Promise
     pollNow: () => pollInOrder(false),
     close() {
       isClosed = true
-      unsubscribe()
+      reloads.delete(reload)
       clearTimeout(timer)
     },
   }
@@ -140,11 +136,6 @@ export async function fileStamp(path: string): Promise<string> {
   } catch {
     return 'missing'
   }
-}
-
-/** Changes with each of the files. */
-async function combinedStamp(paths: readonly string[]): Promise<string> {
-  return (await Promise.all(paths.map(fileStamp))).join(' ')
 }
 
 /** The files of one setting, and the value that they hold together. */
@@ -161,54 +152,47 @@ interface SettingFiles<Value> {
 /** Reads the files of a setting, and follows their changes. Rejects if the first read fails. */
 export type FollowSetting = <Value>(files: SettingFiles<Value>) => Promise<Followed<Value>>
 
-/** Receives the result of each reload: without a `cause`, a success. Otherwise the last value stays in use. Must not throw. */
-export type ReportReload = (setting: string, cause?: Error) => void
-
-/** Follows the files of all settings of a process. */
-export interface FileFollower {
-  readonly follow: FollowSetting
-  /** Settings whose files could not be read at their last change. */
-  listFailing(): readonly string[]
-  close(): void
-}
-
-export function createFileFollower(report: ReportReload): FileFollower {
-  const followed: FollowedFiles<unknown>[] = []
-  const failing = new Set<string>()
-  return {
-    async follow({ setting, files, read, onChange }) {
-      if (files.length === 0) return fixed(await read())
-      const value = await followFiles({
-        stamp: () => combinedStamp(files),
-        read,
-        onChange(changed) {
-          failing.delete(setting)
-          onChange?.(changed)
-          report(setting)
-        },
-        onError(cause) {
-          failing.add(setting)
-          report(setting, toError(cause))
-        },
-      })
-      followed.push(value)
-      return value
-    },
-    listFailing: () => [...failing].toSorted(),
-    close: () => followed.forEach((each) => each.close()),
-  }
-}
-
 interface ReloadLog {
   info(fields: object, message: string): void
-  error(fields: object, message: string): void
+  error(fields: { readonly setting: string; readonly error: string }, message: string): void
 }
 
-/** Logs each reload. */
-export function createReloadLog(log: ReloadLog): ReportReload {
-  return (setting, cause) => {
-    if (cause === undefined) log.info({ setting }, 'file reloaded')
-    else log.error({ setting, error: String(cause) }, 'file not reloaded: the last good value stays in use')
+/** Follows the files of all settings of a process. */
+export type FileFollower = ReturnType<typeof createFileFollower>
+
+/** Logs and counts each reload; if it fails, the last value stays in use. `count` must not throw. */
+export function createFileFollower(
+  log: ReloadLog,
+  count: (setting: string, result: 'success' | 'failure') => void = () => undefined,
+) {
+  const followed: FollowedFiles<unknown>[] = []
+  const failing = new Set<string>()
+  const follow: FollowSetting = async ({ setting, files, read, onChange }) => {
+    if (files.length === 0) return fixed(await read())
+    const value = await followFiles({
+      stamp: async () => (await Promise.all(files.map(fileStamp))).join(' '),
+      read,
+      onChange(changed) {
+        failing.delete(setting)
+        onChange?.(changed)
+        count(setting, 'success')
+        log.info({ setting }, 'file reloaded')
+      },
+      onError(cause) {
+        failing.add(setting)
+        count(setting, 'failure')
+        const error = String(toError(cause))
+        log.error({ setting, error }, 'file not reloaded: the last good value stays in use')
+      },
+    })
+    followed.push(value)
+    return value
+  }
+  return {
+    follow,
+    /** Settings whose files could not be read at their last change. */
+    listFailing: () => [...failing].toSorted(),
+    close: () => followed.forEach((each) => each.close()),
   }
 }
 

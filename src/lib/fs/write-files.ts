@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { write } from 'node:fs'
+import { existsSync, write } from 'node:fs'
 import { type FileHandle, mkdir, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import { hasErrorCode, ignoreMissing } from '../errors.ts'
+import { ignoreMissing } from '../errors.ts'
 import { withFileLock } from './file-lock.ts'
 
 /**
@@ -11,33 +11,15 @@ import { withFileLock } from './file-lock.ts'
  */
 export async function makeFolder(folder: string, mode = 0o777): Promise<string | undefined> {
   const path = resolve(folder)
-  const result = await tryMkdir(path, mode)
-  if (result === 'created') return path
-  if (result === 'exists') return undefined
-  const first = await makeFolder(dirname(path), mode)
-  await mkdir(path, { mode }).catch((error: unknown) => {
-    // Another process created it first.
-    if (hasErrorCode(error, 'EEXIST')) return
-    throw hasErrorCode(error, 'ENOENT')
-      ? new Error(`${path}: the parent folder cannot contain folders`)
-      : error
-  })
-  return first ?? path
-}
-
-async function tryMkdir(path: string, mode: number): Promise<'created' | 'exists' | 'parent missing'> {
+  const parent = dirname(path)
+  const first = existsSync(parent) ? undefined : await makeFolder(parent, mode)
   try {
     await mkdir(path, { mode })
-    return 'created'
+    return first ?? path
   } catch (error) {
-    if (hasErrorCode(error, 'ENOENT') && dirname(path) !== path) return 'parent missing'
-    if (
-      await stat(path).then(
-        (found) => found.isDirectory(),
-        () => false,
-      )
-    )
-      return 'exists'
+    // It was there, or another process has created it meanwhile.
+    const found = await stat(path).catch(() => undefined)
+    if (found?.isDirectory() === true) return first
     throw error
   }
 }
@@ -120,17 +102,21 @@ async function copyAccess(path: string, handle: FileHandle): Promise<void> {
   if (old.mode !== mode) await handle.chmod(old.mode)
 }
 
+/** Before a descriptor that takes nothing now, such as a full pipe, is tried again. */
+const retryMs = 10
+
 /**
- * Writes all bytes from that position, or appends (null): a disk that fills up accepts part of a write before it fails.
- * Uses callbacks, since the promises of `FileHandle` cost twice as much.
+ * Appends all bytes: a disk that fills up accepts part of a write before it fails. Rejects with the system error; that of a
+ * descriptor whose reader takes nothing only when it `isLate`. Uses callbacks, since the promises of `FileHandle` cost twice
+ * as much, and Node streams block the process while a pipe is full.
  */
-export function writeAll(file: number, bytes: Buffer, position: number | null): Promise<void> {
+export function writeAll(descriptor: number, bytes: Buffer, isLate = () => false): Promise<void> {
   return new Promise((resolve, reject) => {
-    const writeFrom = (written: number): void => {
-      const at = position === null ? null : position + written
-      write(file, bytes, written, bytes.length - written, at, (error, more) => {
-        if (error) reject(error)
-        else if (written + more < bytes.length) writeFrom(written + more)
+    const writeFrom = (begin: number): void => {
+      write(descriptor, bytes, begin, bytes.length - begin, null, (error, written) => {
+        if (error?.code === 'EAGAIN' && !isLate()) setTimeout(writeFrom, retryMs, begin)
+        else if (error !== null) reject(error)
+        else if (begin + written < bytes.length) writeFrom(begin + written)
         else resolve()
       })
     }

@@ -42,11 +42,6 @@ export function createOpenForm(): JsonForm {
   return form
 }
 
-/** Creates the form of an object with these members and no others. */
-export function createObjectForm(members: ReadonlyMap<string, JsonForm>): JsonForm {
-  return { kinds: new Set<JsonKind>(['object']), members, others: undefined, items: undefined }
-}
-
 /** Whether every value that has one of the kinds of the form is valid, so that nothing within needs to be read. */
 export function isOpen(form: JsonForm): boolean {
   return form === anyValue || !(form.kinds.has('object') || form.kinds.has('list'))

@@ -86,10 +86,6 @@ export interface TlsMaterial {
   readonly key?: string
 }
 
-export function hasTlsFiles({ caFile, clientCertificate }: TlsFiles): boolean {
-  return caFile !== undefined || clientCertificate !== undefined
-}
-
 /** The files of the settings. */
 export function listTlsFiles({ caFile, clientCertificate }: TlsFiles): readonly string[] {
   const files = [caFile, clientCertificate?.certFile, clientCertificate?.keyFile]

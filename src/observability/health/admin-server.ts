@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import fastify, { type FastifyInstance } from 'fastify'
 import { Registry } from 'prom-client'
-import type { Readiness } from './readiness.ts'
+import type { Metrics } from '../metrics/metrics.ts'
 import { formatAuthority, parseHostName } from '../../lib/index.ts'
 
 interface AdminAccess {
@@ -22,13 +22,14 @@ const unknownRoute =
 
 /**
  * `/livez` responds while the event loop runs; `/readyz` responds with 503 and the problems by name while there are
- * any, and lists warnings in any case. No endpoint needs credentials: keep the port off public networks. Requests for
- * hosts that are not allowed get 403.
+ * any, and lists warnings in any case; `onReadinessAsked` is called for each request for it. No endpoint needs credentials:
+ * keep the port off public networks. Requests for hosts that are not allowed get 403.
  */
 export function createAdminServer(
   registries: readonly Registry[],
-  findReadiness: () => Promise<Readiness>,
+  checks: readonly ReadinessCheck[],
   access: AdminAccess,
+  onReadinessAsked: () => void = () => undefined,
 ): FastifyInstance {
   const server = fastify({
     forceCloseConnections: true,
@@ -45,7 +46,8 @@ export function createAdminServer(
   server.setNotFoundHandler((_request, reply) => reply.code(404).send({ error: unknownRoute }))
   server.get('/livez', () => ({ status: 'ok' }))
   server.get('/readyz', async (_request, reply) => {
-    const { problems, warnings } = await findReadiness()
+    onReadinessAsked()
+    const { problems, warnings } = await readReadiness(checks)
     const isReady = Object.keys(problems).length === 0
     return reply.code(isReady ? 200 : 503).send({
       status: isReady ? 'ready' : 'not ready',
@@ -89,4 +91,34 @@ function createHostTest({ host, allowedHosts }: AdminAccess): (header: string | 
       suffixes.some((suffix) => name.endsWith(suffix))
     )
   }
+}
+
+/** A condition for receiving requests. */
+export interface ReadinessCheck {
+  readonly name: string
+  /** Whether a problem is only reported, and the gateway receives requests nevertheless. */
+  readonly isWarning?: boolean
+  /** In words for an operator; undefined if the check passes. */
+  readonly findProblem: () => string | undefined | Promise<string | undefined>
+}
+
+/** Returns what the checks find, by their names. A gateway is ready if it has no problems. */
+export async function readReadiness(checks: readonly ReadinessCheck[]) {
+  const problems: Record<string, string> = {}
+  const warnings: Record<string, string> = {}
+  for (const { name, isWarning = false, findProblem } of checks) {
+    const found = await findProblem()
+    if (found !== undefined) (isWarning ? warnings : problems)[name] = found
+  }
+  return { problems, warnings }
+}
+
+/** Exports later why requests were not routed to this gateway. */
+export function exportReadiness({ ready }: Metrics, checks: readonly ReadinessCheck[]): void {
+  ready(async () => {
+    const { problems } = await readReadiness(checks)
+    return checks
+      .filter(({ isWarning = false }) => !isWarning)
+      .map(({ name }) => [{ check: name }, name in problems ? 0 : 1])
+  })
 }

@@ -1,5 +1,5 @@
-import { write, writeSync } from 'node:fs'
-import { hasErrorCode } from '../../lib/index.ts'
+import { writeSync } from 'node:fs'
+import { hasErrorCode, writeAll } from '../../lib/index.ts'
 
 export type LineWriter = ReturnType<typeof openLineWriter>
 
@@ -16,7 +16,7 @@ export interface LineWriterOptions {
 const flushChars = 64 * 1024
 const defaultMaxPendingChars = 8 * 1024 * 1024
 const defaultFlushDelayMs = 1_000
-/** For a descriptor that is not writable, in milliseconds; attempts are limited while the process exits. */
+/** For a descriptor that is not writable while the process exits, in milliseconds. */
 const retryMs = 10
 const maxExitAttempts = 100
 const maxCloseMs = 2_000
@@ -40,7 +40,7 @@ export function openLineWriter(descriptor: number, options: LineWriterOptions) {
     timer = undefined
     if (writing !== undefined || pending === '') return
     const count = lines
-    writing = writeAsynchronously(descriptor, takePending(), () => performance.now() >= deadline)
+    writing = writeAll(descriptor, takePending(), () => performance.now() >= deadline)
       .catch(() => onLost(count))
       .then(() => {
         writing = undefined
@@ -89,20 +89,6 @@ export function openLineWriter(descriptor: number, options: LineWriterOptions) {
       await drain()
       process.off('exit', writePendingOnExit)
     },
-  }
-}
-
-/** Rejects with the system error; that of a reader that takes nothing only when it `isLate`. */
-async function writeAsynchronously(descriptor: number, bytes: Buffer, isLate: () => boolean): Promise<void> {
-  for (let rest = bytes; rest.length > 0;) {
-    const written = await new Promise<number>((resolve, reject) => {
-      write(descriptor, rest, (error, count) => {
-        if (error === null) resolve(count)
-        else if (error.code === 'EAGAIN' && !isLate()) setTimeout(resolve, retryMs, 0)
-        else reject(error)
-      })
-    })
-    rest = rest.subarray(written)
   }
 }
 

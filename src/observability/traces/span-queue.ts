@@ -1,11 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Backoff } from '../../lib/index.ts'
 import { type OtlpClient, PostRefused } from '../../outbound/index.ts'
+import type { Logger } from '../log/gateway-log.ts'
+import type { Metrics } from '../metrics/metrics.ts'
 
-/** Receives what became of spans. Must not throw. */
-export interface SpanObserver {
-  readonly dropped: (spans: number, reason: 'queue_full' | 'export_failed', cause?: unknown) => void
-  readonly exported: () => void
+/** Counts the spans that are lost, and logs when the receiver starts and stops failing. */
+export interface SpanReport {
+  readonly metrics: Pick<Metrics, 'trace_spans_dropped_total'>
+  readonly log: Logger
 }
 
 /** Of the export of spans. */
@@ -26,13 +28,14 @@ const retryDelays = { minMs: 1_000, maxMs: 5_000 }
 export function createSpanQueue(
   client: OtlpClient,
   createMessage: (spans: readonly object[]) => object,
-  observer: SpanObserver,
+  { metrics: { trace_spans_dropped_total: dropped }, log }: SpanReport,
   { timeoutMs, maxQueuedSpans }: SpanBounds,
 ) {
   let batch: object[] = []
   let queued = 0
   let timer: NodeJS.Timeout | undefined
   const exports = new Set<Promise<void>>()
+  let isFailing = false
 
   function exportBatch(): void {
     clearTimeout(timer)
@@ -41,7 +44,17 @@ export function createSpanQueue(
     if (spans.length === 0) return
     batch = []
     const exporting = send(createMessage(spans))
-      .then(observer.exported, (error: unknown) => observer.dropped(spans.length, 'export_failed', error))
+      .then(
+        () => {
+          if (isFailing) log.info('span export recovered')
+          isFailing = false
+        },
+        (error: unknown) => {
+          dropped.inc({ reason: 'export_failed' }, spans.length)
+          if (!isFailing) log.warn({ error: String(error) }, 'span export failed')
+          isFailing = true
+        },
+      )
       .then(() => {
         queued -= spans.length
         exports.delete(exporting)
@@ -70,7 +83,7 @@ export function createSpanQueue(
     /** Takes a span of opentelemetry.proto.trace.v1 in the JSON encoding. */
     add(span: object): void {
       if (queued >= maxQueuedSpans) {
-        observer.dropped(1, 'queue_full')
+        dropped.inc({ reason: 'queue_full' })
         return
       }
       queued += 1

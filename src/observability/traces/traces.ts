@@ -4,7 +4,7 @@ import { unescape } from 'node:querystring'
 import { resolveTracesEndpoint, type TracesSettings } from '../../config/index.ts'
 import { listHeader } from '../../lib/index.ts'
 import { openOtlpClient, type Outbound, toOtlpAttributes } from '../../outbound/index.ts'
-import { createSpanQueue, type SpanBounds, type SpanObserver } from './span-queue.ts'
+import { createSpanQueue, type SpanBounds, type SpanReport } from './span-queue.ts'
 
 export type Traces = Awaited<ReturnType<typeof openTraces>>
 
@@ -15,7 +15,7 @@ const maxConnections = 4
 export async function openTraces(
   settings: TracesSettings,
   version: string,
-  observer: SpanObserver,
+  report: SpanReport,
   outbound: Outbound,
   bounds: Partial<SpanBounds> = {},
 ) {
@@ -32,7 +32,7 @@ export async function openTraces(
   const createMessage = (spans: readonly object[]) => ({
     resourceSpans: [{ resource, scopeSpans: [{ scope, spans }] }],
   })
-  const queue = createSpanQueue(client, createMessage, observer, { timeoutMs, maxQueuedSpans })
+  const queue = createSpanQueue(client, createMessage, report, { timeoutMs, maxQueuedSpans })
   return {
     /** Takes the headers of a request: names and values in turn. `startedAt` is a time of performance.now(). */
     startRequest: (headers: readonly string[], startedAt: number): RequestSpans =>

@@ -95,7 +95,7 @@ it('generates a key readable by its owner only, or reads one of sufficient lengt
   const same = await recorded({ keyFile })
   expect(same.intent.details).toEqual((await recorded({}, folder)).intent.details)
   await writeFile(keyFile, 'short')
-  await expect(recorded({ keyFile })).rejects.toThrow('the redaction key has 5 bytes')
+  await expect(recorded({ keyFile })).rejects.toThrow('has 5 bytes; expected at least 32')
 })
 
 it('principals, actors and ids in changes of keys get the pseudonyms of requests; many changes get several records', async () => {

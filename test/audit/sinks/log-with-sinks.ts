@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
+import { pino } from 'pino'
 import { openAuditLog, type AuditLog, type AuditLogOptions } from '../../../src/audit/log/audit-log.ts'
 import {
   openSinks,
@@ -38,7 +39,7 @@ export async function openLogWithSinks(
   }
   const settings = sinksSchema.parse(sinkSettings)
   const resource = { gateway: 'gateway-0', software: '0.1.0' }
-  const files = createFileFollower(() => undefined)
+  const files = createFileFollower(pino({ level: 'silent' }))
   onTestFinished(() => files.close())
   const sinks = await openSinks({
     folder,

@@ -82,7 +82,7 @@ it('a rotated client secret is used at once, an empty file keeps the last one, a
   const introspection = await settingsFor(server.url)
   await writeFile(introspection.clientSecretFile, 'one\n')
   const failures: string[] = []
-  const files = createFileFollower((setting, cause) => cause === undefined || failures.push(setting))
+  const files = createFileFollower({ info: () => undefined, error: ({ setting }) => failures.push(setting) })
   onTestFinished(() => files.close())
   const outbound = await openOutbound({}, {}, files.follow)
   const authenticator = await openAuthenticator({ introspection, outbound })

@@ -7,9 +7,6 @@ it.each([
   ['192.0.2.1', 200],
   ['attacker.example', 403],
 ])('a request to the host %j gets %i', async (host, status) => {
-  const server = createAdminServer([], () => Promise.resolve({ problems: {}, warnings: {} }), {
-    host: '127.0.0.1',
-    allowedHosts: [],
-  })
+  const server = createAdminServer([], [], { host: '127.0.0.1', allowedHosts: [] })
   expect(await server.inject({ url: '/livez', headers: { host } })).toMatchObject({ statusCode: status })
 })

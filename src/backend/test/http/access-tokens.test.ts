@@ -32,7 +32,7 @@ it('a rotation accepts both tokens, then refuses the old one', async () => {
 it('an invalid token is reported, and the last ones stay; none at the start is an error', async () => {
   const file = join(await temporaryFolder(), 'token')
   const failures: string[] = []
-  const files = createFileFollower((_setting, cause) => cause && failures.push(cause.message))
+  const files = createFileFollower({ info: () => undefined, error: ({ error }) => failures.push(error) })
   onTestFinished(() => files.close())
   const open = () => openAccessTokens({ accessToken: undefined, accessTokenFiles: [file] }, files.follow)
   await expect(open()).rejects.toThrow('expected an access token in')
