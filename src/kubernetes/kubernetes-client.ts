@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { buildConnector, Pool, type Dispatcher } from 'undici'
-import { getMembers, readBounded, readPemFile, readSecret, toError } from '../lib/index.ts'
+import { getMembers, parseJsonBytes, readBounded, readPemFile, readSecret, toError } from '../lib/index.ts'
 
 /** How a process reaches the API server of its cluster. */
 export interface ClusterAccess {
@@ -195,9 +195,7 @@ async function readJson(body: AsyncIterable<Buffer>, maxBytes = maxResponseBytes
     throw new KubernetesError(`the response of the API server is larger than ${maxBytes} bytes`, {
       status: 413,
     })
-  try {
-    return JSON.parse(bytes.toString())
-  } catch (cause) {
-    throw new KubernetesError('the API server sent invalid JSON', { cause })
-  }
+  const value = parseJsonBytes(bytes)
+  if (value === undefined) throw new KubernetesError('the API server sent invalid JSON')
+  return value
 }

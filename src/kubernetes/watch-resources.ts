@@ -58,6 +58,7 @@ export interface WatchResourcesOptions {
   /** Limit on all resources as JSON, in characters; default 64 Mi. Over it, the error has the status 413. */
   readonly maxTotalLength?: number
   readonly timing?: WatchTiming | undefined
+  readonly signal: AbortSignal
 }
 
 /** Milliseconds. */
@@ -71,14 +72,12 @@ export interface WatchTiming {
 const defaultTiming: WatchTiming = { minDelayMs: 1_000, maxDelayMs: 30_000 }
 
 /**
- * Lists a collection whenever it has changed, and each minute, until closed. A change is only a reason to list: whatever is
- * missed or arrives late, each list is complete.
+ * Lists a collection whenever it has changed, and each minute, until the signal aborts. A change is only a reason to list:
+ * whatever is missed or arrives late, each list is complete.
  */
-export function watchResources(options: WatchResourcesOptions): { close(): void } {
-  const { client, path, onList, onError, onConnect, timing = defaultTiming } = options
+export async function watchResources(options: WatchResourcesOptions): Promise<void> {
+  const { client, path, onList, onError, onConnect, signal, timing = defaultTiming } = options
   const { maxTotalLength = 64 * 1024 * 1024 } = options
-  const closing = new AbortController()
-  const { signal } = closing
   const backoff = new Backoff({ minMs: timing.minDelayMs, maxMs: timing.maxDelayMs })
 
   function connect(): void {
@@ -86,32 +85,20 @@ export function watchResources(options: WatchResourcesOptions): { close(): void 
     if (!signal.aborted) onConnect?.()
   }
 
-  /** Resolves when the next list is due. */
-  async function follow(): Promise<void> {
+  while (!signal.aborted) {
     const startedAt = performance.now()
-    const { resources, resourceVersion } = await listResources(client, path, maxTotalLength, signal)
-    signal.throwIfAborted()
-    await onList(resources)
-    await client.awaitChange(path, resourceVersion, connect, signal)
-    await pause(Math.max(0, startedAt + timing.minDelayMs - performance.now()))
-  }
-
-  async function pause(ms: number): Promise<void> {
-    await sleep(ms, undefined, { signal }).catch(() => undefined)
-  }
-
-  async function run(): Promise<void> {
-    while (!signal.aborted) {
-      try {
-        await follow()
-      } catch (error) {
-        if (signal.aborted) return
-        onError(toKubernetesError(error))
-        await pause(backoff.next())
-      }
+    let delayMs = timing.minDelayMs
+    try {
+      const { resources, resourceVersion } = await listResources(client, path, maxTotalLength, signal)
+      signal.throwIfAborted()
+      await onList(resources)
+      await client.awaitChange(path, resourceVersion, connect, signal)
+      delayMs += startedAt - performance.now()
+    } catch (error) {
+      if (signal.aborted) return
+      onError(toKubernetesError(error))
+      delayMs = backoff.next()
     }
+    await sleep(Math.max(0, delayMs), undefined, { signal }).catch(() => undefined)
   }
-
-  void run()
-  return { close: () => closing.abort() }
 }

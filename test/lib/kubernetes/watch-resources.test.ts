@@ -31,12 +31,15 @@ const fastTiming: WatchTiming = { minDelayMs: 10, maxDelayMs: 100 }
 /** Watches things of a scripted API server, and collects the reports: names with versions, such as `a@7`. */
 async function watchThings(
   script: Script,
-  options: Partial<Omit<WatchResourcesOptions, 'timing'>> & { readonly timing?: Partial<WatchTiming> } = {},
+  options: Partial<Omit<WatchResourcesOptions, 'timing' | 'signal'>> & {
+    readonly timing?: Partial<WatchTiming>
+  } = {},
 ) {
   const server = await startScriptedApiServer(script)
   const reports: (readonly string[])[] = []
   const errors: KubernetesError[] = []
-  const watch = watchResources({
+  const closing = new AbortController()
+  void watchResources({
     client: server.client,
     path: thingsPath,
     onList(resources) {
@@ -45,9 +48,10 @@ async function watchThings(
     onError: (error) => errors.push(error),
     ...options,
     timing: { ...fastTiming, ...options.timing },
+    signal: closing.signal,
   })
-  onTestFinished(() => watch.close())
-  return { ...server, watch, reports, errors }
+  onTestFinished(() => closing.abort())
+  return { ...server, closing, reports, errors }
 }
 
 const sendPages: Script = (request, response) => {
@@ -148,14 +152,14 @@ it.each<readonly [string, Script]>([
   ['a watch', listsAndWatches(sendList('9'), sendEvents())],
 ])('ends the connection of %s', async (_, script) => {
   const closed: Promise<unknown>[] = []
-  const { watch, requests, errors, reports } = await watchThings((request, response) => {
+  const { closing, requests, errors, reports } = await watchThings((request, response) => {
     closed.push(once(response, 'close'))
     script(request, response)
   })
   const expected = script === sendNothing ? 1 : 2
   await eventually(() => expect(requests).toHaveLength(expected))
   await pause(50)
-  watch.close()
+  closing.abort()
   const reported = reports.length
   await Promise.all(closed)
   await pause(50)
@@ -165,9 +169,9 @@ it.each<readonly [string, Script]>([
 })
 
 it('sends nothing after a delay', async () => {
-  const { watch, requests, errors } = await watchThings(sendStatus(503), { timing: { minDelayMs: 50 } })
+  const { closing, requests, errors } = await watchThings(sendStatus(503), { timing: { minDelayMs: 50 } })
   await eventually(() => expect(errors).toHaveLength(1))
-  watch.close()
+  closing.abort()
   await pause(150)
   expect(requests).toHaveLength(1)
 })

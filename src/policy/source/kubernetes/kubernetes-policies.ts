@@ -142,23 +142,21 @@ export function watchKubernetesPolicies(options: KubernetesPolicyOptions): OpenD
       setContent(one, { resources: [], uid: namespace.uid })
     }
 
-    const watches = watched.map((one) =>
-      watchResources({
+    const { signal } = closing
+    for (const one of watched) {
+      void watchResources({
         client,
         path: `/apis/${resourceApiVersion}/namespaces/${one.namespace.name}/${policyResourceName}`,
         onList: (resources) => receive(one, resources),
         onError: (error) => fail(one, error),
         onConnect: () => options.onConnect(one.namespace.name),
         timing: options.timing,
-      }),
-    )
-    function close(): void {
-      closing.abort()
-      for (const watch of watches) watch.close()
+        signal,
+      })
     }
     const isLate = await sleep(startTimeoutMs, true, { signal: loaded.signal }).catch(() => false)
     if (isLate) {
-      close()
+      closing.abort()
       const missing = watched.filter(({ content }) => content === undefined)
       throw new PolicyError(
         (missing.length > 0 ? missing : watched).map(({ namespace, lastError }) => ({
@@ -167,7 +165,7 @@ export function watchKubernetesPolicies(options: KubernetesPolicyOptions): OpenD
         })),
       )
     }
-    return { close }
+    return { close: () => closing.abort() }
   }
 }
 
