@@ -62,9 +62,6 @@ export interface RecordBodies {
   tampered: {
     file: string
     what: FileTampering
-    restored: boolean
-    // New name of the file that had replaced the segment.
-    foreign?: string
     // The first line that no gateway with this seal key has written, and how many there are.
     line?: number
     lines?: number

@@ -9,7 +9,7 @@ export { decideResolution, type LookupResult, type ResolutionDecision } from './
 export { type InDoubtChange, planLookups, readInDoubtChanges } from './in-doubt/in-doubt-changes.ts'
 export { getBranch, KnownVersions } from './in-doubt/known-versions.ts'
 export { type AuditLog, type AuditLogOptions, checkAuditFolder, openAuditLog } from './log/audit-log.ts'
-export { type AuditObserver, AuditUnavailable } from './log/group-commit.ts'
+export type { AuditObserver } from './log/group-commit.ts'
 export type { Retention } from './log/retention.ts'
 export {
   describeResult,

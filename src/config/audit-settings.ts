@@ -67,21 +67,13 @@ export type RedactionSettings = z.output<typeof redactionSchema>
 
 const mebibyte = 1024 * 1024
 
-/**
- * `strict`: without an intent on disk a change is refused (503), and its response waits for the outcome. `besteffort`:
- * records are asynchronous and batched (group-commit.ts), and lost ones are counted.
- */
-const auditModes = ['strict', 'besteffort'] as const
-
-export type AuditMode = (typeof auditModes)[number]
-
 export const auditSchema = z.strictObject({
   folder: path.describe('Folder of the audit log; not shared with other gateways.'),
   sealKeyFile: path
     .optional()
     .describe('Ed25519 key that signs the log (PKCS #8, PEM); by default generated in the folder.'),
   mode: z
-    .enum(auditModes)
+    .enum(['strict', 'besteffort'])
     .default('strict')
     .describe(
       'How changes are recorded. strict: the intent is on disk before the change, and the outcome before the response; ' +

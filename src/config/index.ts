@@ -2,7 +2,7 @@
  * The settings of the gateway: read from a file and the environment, then complete, with absolute paths and defaults.
  */
 export {
-  type AuditMode,
+  type AuditSettings,
   type OtlpSettings,
   redactionSchema,
   type RedactionSettings,

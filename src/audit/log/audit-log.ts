@@ -2,10 +2,10 @@ import { existsSync } from 'node:fs'
 import { mkdtemp, rmdir } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import type { Operation } from '../../catalog-api/index.ts'
-import { createSealRequest, openChain } from './chain-writer.ts'
+import { openChain } from './chain-writer.ts'
 import { type FileLock, lockFile, makeFolder, syncFolder } from '../../lib/index.ts'
 import { type AuditObserver, createGroupCommit } from './group-commit.ts'
-import { type AuditMode, redactionSchema, type RedactionSettings } from '../../config/index.ts'
+import { type AuditSettings, redactionSchema } from '../../config/index.ts'
 import {
   createOutcomeRecord,
   createRecord,
@@ -28,32 +28,27 @@ import { planRemoval, removeSegments, type Retention } from './retention.ts'
 import { openSealKey } from '../records/seal-key.ts'
 import type { DurableEnd } from '../sinks/sink.ts'
 
-export interface AuditLogOptions {
+const defaultBounds = {
+  /** Size and age at which a segment is rotated. */
+  segmentBytes: 64 * 1024 * 1024,
+  segmentMs: 3_600_000,
+  /** Maximum number of records between two seals, and maximum time from a record to its seal. */
+  sealRecords: 1_000,
+  sealMs: 10_000,
+  /** Maximum number of queued records, and maximum size of their text. */
+  queueRecords: 10_000,
+  queueBytes: 16 * 1024 * 1024,
+}
+
+type Settings = Partial<Pick<AuditSettings, 'sealKeyFile' | 'mode' | 'reads' | 'redaction'>>
+
+export interface AuditLogOptions extends Settings, Partial<typeof defaultBounds> {
   /** Created if missing. */
   readonly folder: string
   readonly gateway: string
   readonly software: string
-  /** Size at which a segment is rotated. Default: 64 MiB. */
-  readonly segmentBytes?: number
-  /** Age at which a segment is rotated. Default: one hour. */
-  readonly segmentMs?: number
-  /** Ed25519 key of the seals (PKCS #8, PEM). Default: a key in the folder, generated if missing. */
-  readonly sealKeyFile?: string | undefined
-  /** Maximum number of records between two seals. Default: 1,000. */
-  readonly sealRecords?: number
-  /** Maximum time from a record to its seal. Default: 10 seconds. */
-  readonly sealMs?: number
   /** Default: nothing is removed. */
   readonly retention?: Retention
-  /** How changes are recorded. Default: `strict`. */
-  readonly mode?: AuditMode
-  /** Whether reads are recorded, too. Default: no. */
-  readonly reads?: boolean
-  /** Maximum number of queued records. Default: 10,000. */
-  readonly queueRecords?: number
-  /** Maximum size of the text of queued records. Default: 16 MiB. */
-  readonly queueBytes?: number
-  readonly redaction?: RedactionSettings
   readonly observer?: Partial<AuditObserver>
 }
 
@@ -98,37 +93,26 @@ export async function checkAuditFolder(folder: string): Promise<void> {
 export type AuditLog = Awaited<ReturnType<typeof startChain>>
 
 async function startChain(options: AuditLogOptions, lock: FileLock) {
-  const { folder, gateway, software, mode = 'strict', reads = false, retention } = options
-  const { segmentBytes = 64 * 1024 * 1024, segmentMs = 3_600_000 } = options
-  const { sealKeyFile, sealRecords = 1_000, sealMs = 10_000 } = options
-  const { queueRecords = 10_000, queueBytes = 16 * 1024 * 1024 } = options
-  let tampered = 0
-  const observer: Partial<AuditObserver> = {
-    ...options.observer,
-    tampered(...change) {
-      tampered += 1
-      options.observer?.tampered?.(...change)
-    },
-  }
+  const { folder, sealKeyFile, mode = 'strict', reads = false, retention, observer = {} } = options
+  const bounds = { ...defaultBounds, ...options }
   const key = await openSealKey(folder, sealKeyFile, observer.keyGenerated)
   const recovery = await recoverFolder(folder, key)
   const redaction = await openRedaction(folder, options.redaction ?? redactionSchema.parse({}))
   const requests = createRequestRecordFactory(redaction)
-  const chain = { folder, gateway, software, segmentBytes, segmentMs, sealRecords, key, observer }
-  const writer = await openChain(chain, recovery)
+  const writer = await openChain({ ...bounds, key, observer }, recovery)
   for (const repair of recovery.repairs) observer.recovered?.(repair)
   for (const { file, what, lines } of recovery.foreign) observer.tampered?.(file, what, lines)
 
-  const queue = createGroupCommit(append, { records: queueRecords, bytes: queueBytes }, observer)
-  const sealTimer = setInterval(requestSeal, sealMs).unref()
+  const queue = createGroupCommit(append, bounds, observer)
+  const sealTimer = setInterval(requestSeal, bounds.sealMs).unref()
   let rotations = 0
   let pruning = Promise.resolve()
   let closing: Promise<void> | undefined
   prune()
 
-  async function append(records: readonly UnchainedRecord[]): Promise<readonly number[]> {
+  async function append(records: readonly UnchainedRecord[], isSealed: boolean): Promise<readonly number[]> {
     if (!lock.isHeld()) throw new Error('another process took over the audit folder, or may have')
-    const seqs = await writer.append(records)
+    const seqs = await writer.append(records, isSealed)
     const written = writer.status().rotations
     if (written > rotations) prune()
     rotations = written
@@ -136,8 +120,7 @@ async function startChain(options: AuditLogOptions, lock: FileLock) {
   }
 
   function requestSeal(): void {
-    if (writer.status().unsealed > 0 || queue.status().queued > 0)
-      queue.enqueue(createSealRequest(), 'internal').catch(ignore)
+    if (writer.status().unsealed > 0 || queue.status().queued > 0) queue.seal()
   }
 
   function prune(): void {
@@ -156,18 +139,15 @@ async function startChain(options: AuditLogOptions, lock: FileLock) {
     const open = [...writer.unresolved.values(), ...inDoubt]
     const removal = await planRemoval(folder, writer.status().file, open, retention)
     if (removal === undefined) return
-    await Promise.all([
-      queue.enqueue(createRecord('pruned', removal), 'internal'),
-      queue.enqueue(createSealRequest(), 'internal'),
-    ])
+    const recorded = queue.enqueue(createRecord('pruned', removal), 'internal')
+    queue.seal()
+    await recorded
     await removeSegments(folder, removal.files)
     observer.pruned?.(removal.files)
   }
 
   async function finish(): Promise<void> {
     clearInterval(sealTimer)
-    await queue.drain()
-    requestSeal()
     await queue.close()
     await pruning
     await writer.close()
@@ -182,7 +162,7 @@ async function startChain(options: AuditLogOptions, lock: FileLock) {
     mode,
     /** Undefined for an operation without records. */
     modeFor: ({ effect }: Pick<Operation, 'effect'>) => (effect === 'read' && !reads ? undefined : mode),
-    /** Resolves when the intent is durable: only then may the change be sent upstream. Rejects with `AuditUnavailable`. */
+    /** Resolves when the intent is durable: only then may the change be sent upstream. Otherwise rejects with 503. */
     async recordIntent(entry: IntentEntry, isAwaited = true): Promise<IntentReference> {
       const record = requests.createIntent(entry)
       const seq = await queue.enqueue(record, isAwaited ? 'request' : 'optional')
@@ -191,14 +171,14 @@ async function startChain(options: AuditLogOptions, lock: FileLock) {
       return receipt
     },
     /**
-     * Resolves when the outcome is durable. Never rejected for a full queue. Rejects with `AuditUnavailable` if the disk
+     * Resolves when the outcome is durable. Never rejected for a full queue. Rejects with 503 if the disk
      * fails; the call may be repeated with the same receipt, otherwise the next start records the outcome as unknown.
      */
     async recordOutcome(receipt: IntentReference, entry: OutcomeEntry, isAwaited = true): Promise<void> {
       await queue.enqueue(createOutcomeRecord(receipt, entry), 'outcome', !isAwaited)
       writer.unresolved.delete(receipt.seq)
     },
-    /** Resolves when the resolution is durable. Rejects with `AuditUnavailable`; the call may be repeated. */
+    /** Resolves when the resolution is durable. Rejects with 503; the call may be repeated. */
     async recordResolution(intent: IntentReference, entry: ResolvedEntry): Promise<void> {
       await queue.enqueue(createResolvedRecord(intent, entry), 'resolution')
     },
@@ -206,7 +186,7 @@ async function startChain(options: AuditLogOptions, lock: FileLock) {
     recordRefusal(entry: RefusalEntry): void {
       queue.enqueue(requests.createRefusal(entry), 'optional').catch(ignore)
     },
-    /** Resolves when the record is durable: only then may the request be sent upstream. Rejects with `AuditUnavailable`. */
+    /** Resolves when the record is durable: only then may the request be sent upstream. Otherwise rejects with 503. */
     async recordPassThrough(entry: PassThroughEntry, isAwaited = true): Promise<void> {
       await queue.enqueue(requests.createPassThrough(entry), isAwaited ? 'request' : 'optional')
     },
@@ -229,6 +209,7 @@ async function startChain(options: AuditLogOptions, lock: FileLock) {
     },
     status() {
       const { isWritable, queued, dropped } = queue.status()
+      const { head, tampered } = writer.status()
       return {
         /** False if the next intent would be refused, as far as is known. */
         writable: isWritable && lock.isHeld(),
@@ -238,7 +219,7 @@ async function startChain(options: AuditLogOptions, lock: FileLock) {
         unresolved: writer.unresolved.size,
         /** Number of changes of files by others that were found at the start, or since then. */
         tampered,
-        head: writer.status().head,
+        head,
       }
     },
     /** Removes segments by retention, as opening and rotation do. Call it once `Retention.inDoubtIntents` is known. */

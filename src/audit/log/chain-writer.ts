@@ -1,5 +1,5 @@
 import { readdir, unlink } from 'node:fs/promises'
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 import { beginChain, formatChainLine } from '../records/hash-chain.ts'
 import type { SealKey } from '../records/seal-key.ts'
 import { createRecord, type UnchainedRecord } from '../records/unchained-record.ts'
@@ -48,38 +48,34 @@ export async function openChain(options: ChainOptions, recovery: Recovery) {
   /** The durable part, and the number of its records after the last seal. */
   let state = { head: beginChain(chain), unsealed: recovery.unsealed }
   let pendingTamperRecords: UnchainedRecord[] = []
+  let tampered = recovery.foreign.length
 
   function getFile(): string {
     return formatSegmentName(chain, index)
   }
 
-  async function append(records: readonly UnchainedRecord[]): Promise<number[]> {
-    const [first, last] = [records[0], records.at(-1)]
-    const leading = await createLeadingRecords(last?.kind === 'seal', first?.time)
-    const seqs = await write([...leading, ...records])
+  async function append(records: readonly UnchainedRecord[], isSealed: boolean): Promise<number[]> {
+    const leading = await createLeadingRecords(isSealed, records[0]?.time)
+    const seqs = await write([...leading, ...records], isSealed)
     pendingTamperRecords = []
     return seqs.slice(leading.length)
   }
 
   /** Records that precede the next group: detected tampering, or the head of a new segment. */
-  async function createLeadingRecords(isEnd: boolean, time: string | undefined): Promise<UnchainedRecord[]> {
-    const tampering = await findTampering(isEnd)
+  async function createLeadingRecords(isSealed: boolean, time?: string): Promise<UnchainedRecord[]> {
+    const tampering = await findTampering(isSealed)
     if (tampering !== undefined) {
       const file = getFile()
-      const isRestored = tampering !== 'resized'
-      const foreign = isRestored ? await segment.restore() : undefined
+      // What is left of the file stays as evidence; the chain continues in a new one.
+      await rotate()
+      tampered += 1
       observer.tampered?.(file, tampering)
-      // A file changed in place cannot be restored: it is retained as evidence, and the chain continues in a new file.
-      if (!isRestored) await rotate()
-      const named = foreign === undefined ? {} : { foreign: basename(foreign) }
-      pendingTamperRecords.push(
-        createRecord('tampered', { file, what: tampering, restored: isRestored, ...named }, [], time),
-      )
+      pendingTamperRecords.push(createRecord('tampered', { file, what: tampering }, [], time))
     } else if (
       segment.length >= segmentBytes ||
       (segment.length > 0 && performance.now() - segmentStartedAt >= segmentMs)
     ) {
-      await write([createSealRequest(time)])
+      await write([], true, time)
       await rotate()
     }
     if (index === 0 || segment.length > 0) return [...pendingTamperRecords]
@@ -87,18 +83,20 @@ export async function openChain(options: ChainOptions, recovery: Recovery) {
     return [createRecord('segment', { unresolved: open }, [], time), ...pendingTamperRecords]
   }
 
-  async function findTampering(isEnd: boolean): Promise<FileTampering | undefined> {
+  async function findTampering(isSealed: boolean): Promise<FileTampering | undefined> {
     const now = performance.now()
-    const isDue = isEnd || now - fileCheckedAt >= fileCheckIntervalMs
-    // The file of an opening chain is not visible under its final name yet.
-    if (state.head.seq < 0 || !isDue) return undefined
+    if (!isSealed && now - fileCheckedAt < fileCheckIntervalMs) return undefined
     const tampering = await segment.findTampering()
     if (tampering === undefined) fileCheckedAt = now
     return tampering
   }
 
-  /** Writes records and the seals that are due; not the requested ones if there is nothing to seal. */
-  async function write(records: readonly UnchainedRecord[]): Promise<number[]> {
+  /** Writes records and the seals that are due, and one at the end if there is anything to seal. */
+  async function write(
+    records: readonly UnchainedRecord[],
+    isSealed: boolean,
+    time = records.at(-1)?.time,
+  ): Promise<number[]> {
     let { head, unsealed } = state
     let text = ''
     const appendLine = (record: UnchainedRecord): void => {
@@ -106,20 +104,18 @@ export async function openChain(options: ChainOptions, recovery: Recovery) {
       text += line
       head = end
     }
+    const appendSeal = (at: string | undefined): void => {
+      appendLine(createRecord('seal', { leaves: unsealed, within: sealRecords, key: key.id }, [], at))
+      unsealed = 0
+    }
     const seqs = records.map((record) => {
-      const seq = head.seq + 1
-      const isRequest = record.kind === 'seal'
-      if (!isRequest) {
-        appendLine(record)
-        unsealed += 1
-      }
-      if (isRequest ? unsealed > 0 : unsealed >= sealRecords) {
-        const seal = { leaves: unsealed, within: sealRecords, key: key.id }
-        appendLine(createRecord('seal', seal, [], record.time))
-        unsealed = 0
-      }
+      appendLine(record)
+      const { seq } = head
+      unsealed += 1
+      if (unsealed >= sealRecords) appendSeal(record.time)
       return seq
     })
+    if (isSealed && unsealed > 0) appendSeal(time)
     if (text !== '') await segment.append(Buffer.from(text))
     state = { head, unsealed }
     return seqs
@@ -142,7 +138,11 @@ export async function openChain(options: ChainOptions, recovery: Recovery) {
   }
 
   try {
-    await append([...createOpeningRecords(options, recovery), createSealRequest()])
+    const { gateway, software } = options
+    const { previous } = recovery
+    // Seals here, so that the limit announced by the previous seal holds even if the settings of this gateway differ.
+    await write([createRecord('start', { gateway, software, ...(previous && { previous }) })], true)
+    await write(createOpeningRecords(recovery), true)
     await segment.rename(path)
     await syncFolder(folder)
   } catch (error) {
@@ -155,8 +155,11 @@ export async function openChain(options: ChainOptions, recovery: Recovery) {
     /** Maintained by the caller of `append`. */
     unresolved,
     /** The durable part, with the active segment and its length in bytes. */
-    status: () => ({ ...state, file: getFile(), length: segment.length, rotations: index }),
-    /** Makes records and due seals durable as one group, or changes nothing. Returns the seqs. Calls must not overlap. */
+    status: () => ({ ...state, file: getFile(), length: segment.length, rotations: index, tampered }),
+    /**
+     * Makes records and due seals durable as one group, or changes nothing; with `isSealed`, the last of them is a seal.
+     * Returns the seqs. Calls must not overlap.
+     */
     append,
     async close(): Promise<void> {
       // What a failed write has left, the next start cuts.
@@ -170,14 +173,8 @@ function pickOpenIntent({ seq, request, tables }: IntentReference): Omit<IntentR
   return { seq, request, tables }
 }
 
-function createOpeningRecords(
-  { gateway, software }: ChainOptions,
-  { previous, unresolved, repairs, foreign }: Recovery,
-): UnchainedRecord[] {
+function createOpeningRecords({ unresolved, repairs, foreign }: Recovery): UnchainedRecord[] {
   return [
-    createRecord('start', { gateway, software, ...(previous && { previous }) }),
-    // Seals here, so that the limit announced by the previous seal holds even if the settings of this gateway differ.
-    createSealRequest(),
     ...repairs.map((repair) => createRecord('recovered', repair)),
     ...foreign.map((body) => createRecord('tampered', body)),
     ...unresolved.map(({ chain: intentChain, seq: intentSeq, request, tables }) => {
@@ -185,9 +182,4 @@ function createOpeningRecords(
       return createRecord('outcome', { request, intentSeq, intentChain, result: 'unknown', details }, tables)
     }),
   ]
-}
-
-/** Requests a seal at this position; ignored if there are no unsealed records. */
-export function createSealRequest(time?: string): UnchainedRecord {
-  return createRecord('seal', { leaves: 0, within: 0, key: '' }, [], time)
 }

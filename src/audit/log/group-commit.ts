@@ -2,20 +2,12 @@ import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { toError } from '../../lib/index.ts'
 import type { FileTampering, RecordBodies } from '../records/audit-record.ts'
 import { createRecord, type UnchainedRecord } from '../records/unchained-record.ts'
-import { CatalogError, getRefusalOptions } from '../../catalog-api/index.ts'
+import { type CatalogError, refusal } from '../../catalog-api/index.ts'
 
 /** Reason for rejecting a record. */
 type UnavailableReason = 'audit_queue_full' | 'audit_write_failed' | 'audit_closed'
 
-/** The audit log cannot accept a record, so the change must not happen (503). */
-export class AuditUnavailable extends CatalogError {
-  constructor(reason: UnavailableReason, cause?: unknown) {
-    super('ServiceUnavailable', 'the change was not made: the audit log is unavailable; retry later', {
-      ...getRefusalOptions(reason),
-      cause,
-    })
-  }
-}
+const unavailable = 'the change was not made: the audit log is unavailable; retry later'
 
 /** Receives what happens to the log, for metrics and the operator. Must not throw. */
 export interface AuditObserver {
@@ -31,11 +23,6 @@ export interface AuditObserver {
   pruned(files: readonly string[]): void
   pruningFailed(error: unknown): void
   recovered(repair: RecordBodies['recovered']): void
-}
-
-interface QueueLimits {
-  readonly records: number
-  readonly bytes: number
 }
 
 /**
@@ -57,7 +44,7 @@ interface PendingRecord {
   readonly record: UnchainedRecord
   readonly priority: Priority
   readonly onDurable: (seq: number) => void
-  readonly onFailure: (error: AuditUnavailable) => void
+  readonly onFailure: (error: CatalogError) => void
 }
 
 type Gap = RecordBodies['gap']
@@ -70,16 +57,17 @@ const asyncFlushMs = 20
 /**
  * Creates the write queue of the log. Records that arrive during a write form the next group. If a group fails, all its
  * records fail; the next record and a timer retry, and a `gap` record counts the missing ones. `append` writes a group, all
- * or nothing, and resolves with the seqs of its records.
+ * or nothing and with a seal at its end if `isSealed`, and resolves with the seqs of its records.
  */
 export function createGroupCommit(
-  append: (records: readonly UnchainedRecord[]) => Promise<readonly number[]>,
-  limits: QueueLimits,
+  append: (records: readonly UnchainedRecord[], isSealed: boolean) => Promise<readonly number[]>,
+  { queueRecords, queueBytes }: { readonly queueRecords: number; readonly queueBytes: number },
   observer: Partial<AuditObserver>,
 ) {
   let queue: PendingRecord[] = []
   let bytes = 0
   let isDue = false
+  let isSealDue = false
   let flushing: Promise<void> | undefined
   let asyncFlushTimer: NodeJS.Timeout | undefined
   let retryTimer: NodeJS.Timeout | undefined
@@ -92,7 +80,7 @@ export function createGroupCommit(
     const { maxFillRatio } = priorities[priority]
     const isEssential = maxFillRatio === Infinity
     if (accepts === 'nothing' || (accepts === 'essential' && !isEssential)) return 'audit_closed'
-    return queue.length >= limits.records * maxFillRatio || bytes >= limits.bytes * maxFillRatio
+    return queue.length >= queueRecords * maxFillRatio || bytes >= queueBytes * maxFillRatio
       ? 'audit_queue_full'
       : undefined
   }
@@ -119,36 +107,29 @@ export function createGroupCommit(
   }
 
   async function flush(): Promise<void> {
-    const group = queue
-    queue = []
-    bytes = 0
-    isDue = false
-    try {
-      await write(group)
-    } catch (error) {
-      failure = toError(error)
-      for (const pending of group) refuse(pending, new AuditUnavailable('audit_write_failed', failure))
-      observer.failed?.()
-      retryLater()
-    }
-  }
-
-  async function write(group: readonly PendingRecord[]): Promise<void> {
-    const counted = gap
+    const [group, counted, isSealed] = [queue, gap, isSealDue]
     const records = group.map(({ record }) => record)
     // Times must not run backwards, though the disk may have delayed the group.
     if (counted) records.unshift(createRecord('gap', counted, [], records[0]?.time))
-    if (records.length === 0) return
+    queue = []
+    bytes = 0
     gap = undefined
+    isDue = false
+    isSealDue = false
+    if (records.length === 0 && !isSealed) return
     const started = performance.now()
     try {
-      const seqs = (await append(records)).slice(records.length - group.length)
+      const seqs = (await append(records, isSealed)).slice(records.length - group.length)
       failure = undefined
       observer.flushed?.(records.length, (performance.now() - started) / 1_000)
       for (const [index, pending] of group.entries()) pending.onDurable(seqs[index] ?? -1)
     } catch (error) {
+      failure = toError(error)
       if (counted) gap = mergeGaps(counted, gap)
-      throw error
+      for (const pending of group)
+        refuse(pending, refusal('audit_write_failed', unavailable, { cause: failure }))
+      observer.failed?.()
+      retryLater()
     }
   }
 
@@ -162,7 +143,7 @@ export function createGroupCommit(
     }, retryMs).unref()
   }
 
-  function refuse({ record: { time }, priority, onFailure }: PendingRecord, error: AuditUnavailable): void {
+  function refuse({ record: { time }, priority, onFailure }: PendingRecord, error: CatalogError): void {
     const { loss } = priorities[priority]
     if (loss !== 'none') gap = mergeGaps({ dropped: 0, refused: 0, since: time, until: time, [loss]: 1 }, gap)
     if (loss === 'dropped') {
@@ -181,31 +162,37 @@ export function createGroupCommit(
     }),
     /**
      * Queues a record unless the queue is too full for its priority. Resolves with its number when it is durable; otherwise
-     * rejects with `AuditUnavailable`. An asynchronous record, for which no caller waits, shares a later write.
+     * rejects with ServiceUnavailable (503). An asynchronous record, for which no caller waits, shares a later write.
      */
     enqueue(record: UnchainedRecord, priority: Priority, isAsync = priority === 'optional'): Promise<number> {
       return new Promise((onDurable, onFailure) => {
         const pending = { record, priority, onDurable, onFailure }
         const reason = getUnavailableReason(priority)
-        if (reason !== undefined) return refuse(pending, new AuditUnavailable(reason))
+        if (reason !== undefined) return refuse(pending, refusal(reason, unavailable))
         queue.push(pending)
         bytes += record.members.length
         if (isAsync) scheduleAsyncFlush()
         else startFlush()
       })
     },
-    /** Accepts only essential records from now on, and writes the queue including the outcomes that follow. */
-    async drain(): Promise<void> {
+    /** Seals the log up to its end with the next group, which is due now. */
+    seal(): void {
+      isSealDue = true
+      startFlush()
+    },
+    /**
+     * Accepts only essential records from now on, and writes the queue including the outcomes that follow; then nothing any
+     * more, and seals the log.
+     */
+    async close(): Promise<void> {
       accepts = 'essential'
       do {
         startFlush()
         await flushing
       } while (queue.length > 0)
-    },
-    async close(): Promise<void> {
       accepts = 'nothing'
-      await flushing
-      // Retry once to record the gap.
+      // Also the second attempt to record a gap.
+      isSealDue = true
       startFlush()
       await flushing
       clearTimeout(retryTimer)

@@ -41,7 +41,7 @@ export async function recoverFolder(folder: string, key: SealKey): Promise<Recov
       const { end, damage, line, lines, torn } = found
       const cut = lines === 0 ? torn : 0
       await truncateAndSync(join(folder, file), cut > 0 ? found.length : undefined)
-      if (lines > 0) foreign.push({ file, what: 'extended', restored: false, line, lines })
+      if (lines > 0) foreign.push({ file, what: 'extended', line, lines })
       if (cut > 0 || damage !== undefined)
         repairs.push({ file, bytesCut: cut, ...(damage !== undefined && { damage }) })
       if (end === undefined) continue

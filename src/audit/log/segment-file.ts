@@ -1,7 +1,6 @@
 import { constants, type Stats } from 'node:fs'
 import { open, rename, rm, stat, type FileHandle } from 'node:fs/promises'
-import { dirname } from 'node:path'
-import { ignoreMissing, syncFolder, writeAll } from '../../lib/index.ts'
+import { ignoreMissing, writeAll } from '../../lib/index.ts'
 import type { FileTampering } from '../records/audit-record.ts'
 
 const openFlags =
@@ -13,9 +12,9 @@ const openFlags =
 
 /** A file that grows by groups of lines, each durable or absent. Readers may see lines that are not durable yet. */
 export class SegmentFile {
-  #handle: FileHandle
+  readonly #handle: FileHandle
   /** Identity of the open file, whatever the path refers to now. */
-  #identity: Pick<Stats, 'dev' | 'ino'>
+  readonly #identity: Pick<Stats, 'dev' | 'ino'>
   #path: string
   /** Number of durable bytes. */
   #length = 0
@@ -84,29 +83,6 @@ export class SegmentFile {
     return this.#hasLeftover || named.size === this.#length ? undefined : 'resized'
   }
 
-  /** Restores a removed or replaced file from the open handle. Returns the new name of the file that replaced it. */
-  async restore(): Promise<string | undefined> {
-    const copy = await SegmentFile.create(`${this.#path}.restoring`)
-    let foreign: string | undefined
-    try {
-      await this.#copyTo(copy)
-      if (await stat(this.#path).catch(ignoreMissing)) {
-        foreign = `${this.#path}.foreign-${Date.now()}`
-        await rename(this.#path, foreign)
-      }
-      await copy.rename(this.#path)
-      await syncFolder(dirname(this.#path))
-    } catch (error) {
-      await copy.close()
-      throw error
-    }
-    await this.#handle.close()
-    this.#handle = copy.#handle
-    this.#identity = copy.#identity
-    this.#hasLeftover = false
-    return foreign
-  }
-
   close(): Promise<void> {
     return this.#handle.close()
   }
@@ -115,15 +91,5 @@ export class SegmentFile {
   async discard(): Promise<void> {
     await this.close()
     await rm(this.#path, { force: true }).catch(() => undefined)
-  }
-
-  async #copyTo(copy: SegmentFile): Promise<void> {
-    const buffer = Buffer.allocUnsafe(1024 * 1024)
-    while (copy.#length < this.#length) {
-      const wanted = Math.min(buffer.length, this.#length - copy.#length)
-      const { bytesRead } = await this.#handle.read(buffer, 0, wanted, copy.#length)
-      if (bytesRead === 0) throw new Error('the audit segment was truncated by another process')
-      await copy.append(buffer.subarray(0, bytesRead))
-    }
   }
 }

@@ -213,9 +213,6 @@ export interface RecordBodies {
   readonly tampered: {
     readonly file: string
     readonly what: FileTampering
-    readonly restored: boolean
-    /** New name of the file that had replaced the segment. */
-    readonly foreign?: string
     /** The first line that no gateway with this seal key has written, and how many there are. */
     readonly line?: number
     readonly lines?: number

@@ -1,6 +1,5 @@
 import {
   type AuditLog,
-  AuditUnavailable,
   type Details,
   getBranch,
   type IntentEntry,
@@ -11,7 +10,7 @@ import {
   planLookups,
   readInDoubtChanges,
 } from '../../audit/index.ts'
-import { findOperation, type Permission } from '../../catalog-api/index.ts'
+import { CatalogError, findOperation, type Permission } from '../../catalog-api/index.ts'
 import type { Logger, Metrics } from '../../observability/index.ts'
 import { createOutcomeResolver, type ResolutionTimes } from './outcome-resolver.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
@@ -94,7 +93,7 @@ export async function startChangeTracker(options: ChangeTrackerOptions) {
       const written = receipt
         .then((recorded) => audit.recordOutcome(recorded, outcome, awaitsOutcome))
         .catch((error: unknown) => {
-          if (!(error instanceof AuditUnavailable)) throw error
+          if (!(error instanceof CatalogError)) throw error
         })
       if (awaitsOutcome) await written
       else written.catch(() => undefined)

@@ -12,7 +12,7 @@ import { createChangeDetails, createEntryDetails } from '../facts/change-details
 import { listAdditionalPermissions, type RequiredPermission } from '../authorization/required-permission.ts'
 import type { EntriesAdmitted } from './limit.ts'
 import type { Placed } from './place.ts'
-import type { AuditMode } from '../../config/index.ts'
+import type { AuditSettings } from '../../config/index.ts'
 import { TimeoutExceeded, withTimeout } from '../../lib/index.ts'
 
 /** A request that may be forwarded: the intent of a change is in the audit log, if its operation is audited. */
@@ -121,7 +121,7 @@ const writeTimeoutMs = 10_000
  */
 export async function awaitAuditRecord(
   written: Promise<unknown>,
-  mode: AuditMode,
+  mode: AuditSettings['mode'],
   effect: string,
 ): Promise<void> {
   if (mode === 'besteffort') {

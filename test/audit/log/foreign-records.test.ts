@@ -80,7 +80,7 @@ describe.each(['closed', 'killed'] as const)('a start with a log that was %s', (
     await restart(folder)
 
     const line = lines.length + 1
-    const found = { kind: 'tampered', file, what: 'extended', restored: false, line, lines: 2 }
+    const found = { kind: 'tampered', file, what: 'extended', line, lines: 2 }
     expect(events).toContainEqual([file, 'extended', 2])
     const records = await recordsOf(folder)
     expect(ofKind(records, 'tampered')).toMatchObject([found])

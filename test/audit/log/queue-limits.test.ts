@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
-import { AuditUnavailable } from '../../../src/audit/log/group-commit.ts'
 import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
 import { aRefusal, anIntent, committed, logOptions, ofKind, openLog, recordsOf } from '../audit-fixtures.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -14,8 +13,8 @@ it('rejects an intent if the queue is full, and counts it in a gap record', asyn
   const results = await resolved
   expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(10)
   for (const result of results.slice(10)) {
-    expect(result).toMatchObject({ status: 'rejected', reason: expect.any(AuditUnavailable) })
     expect(result).toMatchObject({
+      status: 'rejected',
       reason: { reason: 'audit_queue_full', kind: 'ServiceUnavailable', status: 503 },
     })
   }
