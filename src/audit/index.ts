@@ -4,9 +4,15 @@
  */
 export { clockToleranceMs, findUnexplained, type ListedVersion } from './compare/find-unexplained.ts'
 export { type Comparison, readComparison, saveComparison } from './compare/last-comparison.ts'
-export { RecordedVersions } from './compare/recorded-versions.ts'
-export { decideResolution, type LookupResult, type ResolutionDecision } from './in-doubt/decide-resolution.ts'
-export { type InDoubtChange, planLookups, readInDoubtChanges } from './in-doubt/in-doubt-changes.ts'
+export { createRecordedVersions, type RecordedVersions } from './compare/recorded-versions.ts'
+export {
+  decideResolution,
+  type InDoubtChange,
+  type LookupResult,
+  planLookups,
+  readInDoubtChanges,
+  type ResolutionDecision,
+} from './in-doubt/in-doubt-changes.ts'
 export { getBranch, KnownVersions } from './in-doubt/known-versions.ts'
 export { type AuditLog, type AuditLogOptions, checkAuditFolder, openAuditLog } from './log/audit-log.ts'
 export type { AuditObserver } from './log/group-commit.ts'

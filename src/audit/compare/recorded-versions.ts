@@ -27,86 +27,46 @@ export interface BranchRecords {
 /** A job of a catalog explains versions for this long. */
 const jobMs = 24 * 3_600_000
 
+/** The versions that audit logs explain. */
+export type RecordedVersions = ReturnType<typeof createRecordedVersions>
+
 /**
- * The versions that audit logs explain. Retains two numbers for each change, and the intents of changes in progress.
- * Reading again adds what was recorded since.
+ * Creates what reads the versions that audit logs explain. Each folder has the log of a gateway in front of the same
+ * catalog. Versions before `since` need not be explained. Retains two numbers for each change, and the intents of changes in
+ * progress.
  */
-export class RecordedVersions {
-  readonly #folders: readonly string[]
-  readonly #since: Date | undefined
-  readonly #onProblem: ReportProblem | undefined
+export function createRecordedVersions(
+  folders: readonly string[],
+  since: Date | undefined,
+  onProblem?: ReportProblem,
+) {
   /** By table, then by branch; the name of the main branch is empty. */
-  readonly #tables = new Map<string, Map<string, BranchRecords>>()
-  readonly #intents = new Map<string, AuditRecord<'intent'>>()
+  const tables = new Map<string, Map<string, BranchRecords>>()
+  const intents = new Map<string, AuditRecord<'intent'>>()
   /** The last record read of each chain. */
-  readonly #seen = new Map<string, number>()
-  #first = Infinity
-  #readAt = -Infinity
+  const seen = new Map<string, number>()
+  let first = Infinity
+  let readAt = -Infinity
 
-  /** Each folder has the log of a gateway in front of the same catalog. Versions before `since` need not be explained. */
-  constructor(folders: readonly string[], since: Date | undefined, onProblem?: ReportProblem) {
-    this.#onProblem = onProblem
-    this.#folders = folders
-    this.#since = since
-  }
-
-  /** Time of the first record; Infinity without records. */
-  get first(): number {
-    return this.#first
-  }
-
-  /** When the logs were last read. */
-  get readAt(): number {
-    return this.#readAt
-  }
-
-  /** Rejects if a log cannot be read. */
-  async read(): Promise<void> {
-    const since = this.#readAt === -Infinity ? this.#since : new Date(this.#readAt)
-    this.#readAt = Date.now()
-    const logs = this.#folders.map((folder) => readAuditLog(folder, since, this.#onProblem))
-    for await (const record of mergeByTime(logs)) {
-      if (record.seq <= (this.#seen.get(record.chain) ?? -1)) continue
-      this.#seen.set(record.chain, record.seq)
-      this.#first = Math.min(this.#first, Date.parse(record.time))
-      this.#add(record)
-    }
-  }
-
-  /** What the records read so far say of a branch; changes in progress may have made a version. */
-  find(id: ObjectId, branch: string): BranchRecords {
-    const { stated, unnumbered, ...found } = this.#tables.get(idToJson(id))?.get(branch) ?? noRecords()
-    const records = { ...found, stated: new Set(stated), unnumbered: [...unnumbered] }
-    for (const intent of this.#intents.values()) {
-      for (const change of listVersionChanges(intent)) {
-        if (idToJson(change.id) !== idToJson(id) || (change.branch ?? '') !== branch) continue
-        if (change.version !== undefined) records.stated.add(change.version)
-        else records.unnumbered.push({ from: Date.parse(intent.time), to: Infinity })
-      }
-    }
-    return records
-  }
-
-  #add(record: AuditRecord): void {
+  function add(record: AuditRecord): void {
     if (record.kind === 'intent' && record.effect !== 'read') {
-      this.#intents.set(getRecordKey(record), record)
+      intents.set(getRecordKey(record), record)
     } else if ((record.kind === 'outcome' || record.kind === 'resolved') && record.result !== 'unknown') {
       const key = getIntentKey(record)
-      const intent = this.#intents.get(key)
-      this.#intents.delete(key)
+      const intent = intents.get(key)
+      intents.delete(key)
       const { result, time } = record
       // An undecided change may have been made, but its record has the newest version of the table instead.
       if (result !== 'committed' && result !== 'undecided') return
       const versions = result === 'committed' ? (record.versions ?? []) : []
       const isJob = record.kind === 'outcome' && record.status === 202
-      if (intent !== undefined && result === 'committed')
-        this.#replaceTables(intent, versions, Date.parse(time))
-      for (const version of versions) this.#getBranch(version).stated.add(version.version)
-      if (intent !== undefined) this.#addChange(intent, versions, Date.parse(time), isJob)
+      if (intent !== undefined && result === 'committed') replaceTables(intent, versions, Date.parse(time))
+      for (const version of versions) recordsOf(version).stated.add(version.version)
+      if (intent !== undefined) addChange(intent, versions, Date.parse(time), isJob)
     }
   }
 
-  #addChange(
+  function addChange(
     intent: AuditRecord<'intent'>,
     versions: readonly CreatedVersion[],
     to: number,
@@ -115,55 +75,91 @@ export class RecordedVersions {
     const from = Date.parse(intent.time)
     for (const change of listVersionChanges(intent)) {
       const isStated = versions.some(({ id }) => idToJson(id) === idToJson(change.id))
-      if (change.version !== undefined) this.#getBranch(change).stated.add(change.version)
-      else if (isJob) this.#getBranch(change).jobs.push({ from, to: from + jobMs })
-      else if (!isStated) this.#getBranch(change).unnumbered.push({ from, to })
+      if (change.version !== undefined) recordsOf(change).stated.add(change.version)
+      else if (isJob) recordsOf(change).jobs.push({ from, to: from + jobMs })
+      else if (!isStated) recordsOf(change).unnumbered.push({ from, to })
     }
     if (isJob && listVersionChanges(intent).length === 0)
-      this.#getBranch({ id: intent.id }).jobs.push({ from, to: from + jobMs })
+      recordsOf({ id: intent.id }).jobs.push({ from, to: from + jobMs })
   }
 
   /** Follows changes after which a name refers to another table, or to none, or a branch to other versions. */
-  #replaceTables(intent: AuditRecord<'intent'>, versions: readonly CreatedVersion[], at: number): void {
+  function replaceTables(
+    intent: AuditRecord<'intent'>,
+    versions: readonly CreatedVersion[],
+    at: number,
+  ): void {
     const { operation, id, details = {} } = intent
     const definition = findOperation(operation)
     if (definition === undefined) return
     const key = idToJson(id)
     const { stated } = parseFactDetails(definition, details)
     if (definition.removesName) {
-      const branches = this.#tables.get(key)
-      this.#tables.delete(key)
-      if (definition.object === 'namespace') this.#removeBeneath(key)
+      const branches = tables.get(key)
+      tables.delete(key)
+      if (definition.object === 'namespace') removeBeneath(key)
       const { newName, newNamespace = id.slice(0, -1) } = stated
       if (newName !== undefined && branches !== undefined)
-        this.#tables.set(idToJson([...newNamespace, newName]), branches)
+        tables.set(idToJson([...newNamespace, newName]), branches)
     } else if (operation === 'RegisterTable' || operation === 'CloneTable') {
-      this.#tables.delete(key)
-      this.#getBranch({ id }).baseline = at
+      tables.delete(key)
+      recordsOf({ id }).baseline = at
     } else if (operation === 'CreateTableBranch' || operation === 'DeleteTableBranch') {
       if (stated.branch === undefined) return
-      this.#tables.get(key)?.delete(stated.branch)
-      this.#getBranch({ id, branch: stated.branch }).baseline = at
+      tables.get(key)?.delete(stated.branch)
+      recordsOf({ id, branch: stated.branch }).baseline = at
     } else if (definition.versions === 'restart') {
-      const newest = Math.max(...(this.#tables.get(key)?.get('')?.stated ?? []))
-      const first = versions.find((version) => idToJson(version.id) === key)?.version
+      const newest = Math.max(...(tables.get(key)?.get('')?.stated ?? []))
+      const made = versions.find((version) => idToJson(version.id) === key)?.version
       const { mode = 'create' } = stated
       // A number that was used before is that of another dataset.
-      if (mode === 'create' || (first !== undefined && first <= newest)) this.#tables.delete(key)
+      if (mode === 'create' || (made !== undefined && made <= newest)) tables.delete(key)
     }
   }
 
-  #removeBeneath(namespace: string): void {
+  function removeBeneath(namespace: string): void {
     const prefix = `${namespace.slice(0, -1)}${namespace === '[]' ? '' : ','}`
-    for (const key of this.#tables.keys()) if (key.startsWith(prefix)) this.#tables.delete(key)
+    for (const key of tables.keys()) if (key.startsWith(prefix)) tables.delete(key)
   }
 
-  #getBranch({ id, branch = '' }: Pick<VersionChange, 'id' | 'branch'>): BranchRecords {
+  function recordsOf({ id, branch = '' }: Pick<VersionChange, 'id' | 'branch'>): BranchRecords {
     const key = idToJson(id)
-    const branches = this.#tables.get(key) ?? new Map<string, BranchRecords>()
+    const branches = tables.get(key) ?? new Map<string, BranchRecords>()
     const records = branches.get(branch) ?? noRecords()
-    this.#tables.set(key, branches.set(branch, records))
+    tables.set(key, branches.set(branch, records))
     return records
+  }
+
+  return {
+    /** Time of the first record; Infinity without records. */
+    first: () => first,
+    /** When the logs were last read. */
+    readAt: () => readAt,
+    /** Adds what was recorded since the last reading. Rejects if a log cannot be read. */
+    async read(): Promise<void> {
+      const begin = readAt === -Infinity ? since : new Date(readAt)
+      readAt = Date.now()
+      const logs = folders.map((folder) => readAuditLog(folder, begin, onProblem))
+      for await (const record of mergeByTime(logs)) {
+        if (record.seq <= (seen.get(record.chain) ?? -1)) continue
+        seen.set(record.chain, record.seq)
+        first = Math.min(first, Date.parse(record.time))
+        add(record)
+      }
+    },
+    /** What the records read so far say of a branch; changes in progress may have made a version. */
+    find(id: ObjectId, branch: string): BranchRecords {
+      const { stated, unnumbered, ...found } = tables.get(idToJson(id))?.get(branch) ?? noRecords()
+      const records = { ...found, stated: new Set(stated), unnumbered: [...unnumbered] }
+      for (const intent of intents.values()) {
+        for (const change of listVersionChanges(intent)) {
+          if (idToJson(change.id) !== idToJson(id) || (change.branch ?? '') !== branch) continue
+          if (change.version !== undefined) records.stated.add(change.version)
+          else records.unnumbered.push({ from: Date.parse(intent.time), to: Infinity })
+        }
+      }
+      return records
+    },
   }
 }
 

@@ -3,9 +3,9 @@ import { listSegments, skipSegmentsBefore, type LogSegment } from '../storage/lo
 import { memoize, withoutReserve } from '../../lib/index.ts'
 import { LRUCache } from 'lru-cache'
 import { getIntentKey, getRecordKey } from '../records/hash-chain.ts'
-import { type Effect, isWithin, permissionGroups } from '../../catalog-api/index.ts'
-import type { AuditedObject, AuditedPrincipal, AuditRecord, ObjectId } from '../records/audit-record.ts'
-import { qualifiedRuleName, type RuleReference } from '../../policy/index.ts'
+import { isWithin, permissionGroups } from '../../catalog-api/index.ts'
+import type { AuditRecord, IntentEntry, ObjectId } from '../records/audit-record.ts'
+import { qualifiedRuleName } from '../../policy/index.ts'
 
 /** A request of a record: changed something, or may have; read; or was refused, by policies or for its credential. */
 export type RequestKind = keyof typeof recordsOfKind
@@ -99,16 +99,9 @@ async function collectLast<Item>(items: AsyncIterable<Item>, count: number): Pro
   return newest.slice(-count)
 }
 
-/** What a record says of its request. */
-interface RequestRecord {
-  /** Name of the operation, or `PassThrough`. */
-  readonly operation?: string | undefined
-  readonly id?: ObjectId | undefined
-  readonly principal?: AuditedPrincipal | undefined
-  readonly rule?: RuleReference | undefined
-  /** Further permissions that it requires. */
-  readonly objects?: readonly AuditedObject[] | undefined
-  readonly effect?: Effect | undefined
+/** What a record says of its request; the operation is its name, or `PassThrough`. */
+type RequestRecord = { readonly operation?: string | undefined } & {
+  readonly [Member in 'id' | 'principal' | 'rule' | 'objects' | 'effect']?: IntentEntry[Member] | undefined
 }
 
 export function getRequestRecord({ record, intent }: SelectedRecord): RequestRecord | undefined {

@@ -32,22 +32,20 @@ export async function* readAuditLog(
 const readBytes = 64 * 1024
 
 /**
- * Reads the newest segments that have `bytes` together, oldest record first: one that was just begun does not hide those
- * before. Skips other lines. With `isExact`, the first segment is read from its middle, where only the number of a record
- * tells whether it lies behind the end of the log.
+ * Reads the last `bytes` of a log, oldest record first. Skips other lines. The first segment is read from its middle, where
+ * only the number of a record tells whether it lies behind the end of the log.
  */
 export async function* readNewestRecords(
   folder: string,
   segments: readonly LogSegment[],
   bytes: number,
-  isExact = false,
 ): AsyncGenerator<AuditRecord, void> {
   const newest: { readonly segment: LogSegment; readonly from: number }[] = []
   let left = bytes
   for (const segment of segments.toReversed()) {
     if (left <= 0) break
     const { size } = await stat(join(folder, segment.file))
-    newest.unshift({ segment, from: isExact ? Math.max(0, size - left) : 0 })
+    newest.unshift({ segment, from: Math.max(0, size - left) })
     left -= size
   }
   for (const { segment, from } of newest) {

@@ -46,181 +46,124 @@ const maxClockStepMs = 60_000
 const maxUnsealedMs = 300_000
 
 /**
- * Verifies the hashes, numbering, times, links and seals of all chains in the folder. Reports every problem and reads on.
- * Memory grows only with the number of intents without an outcome. A folder without chains is valid. Rejects if the folder
- * cannot be read.
+ * Verifies the hashes, numbering, times, links and seals of all chains in the folder. Reports every problem, and goes on with
+ * the next record, whatever its number. Memory grows only with the number of intents without an outcome. A folder without
+ * chains is valid. Rejects if the folder cannot be read.
  */
-export async function verifyAuditLog(folder: string, options: VerifyOptions = {}): Promise<VerifyReport> {
-  const verifier = new LogVerifier(options)
-  for (const segment of await listSegments(folder)) {
-    if (!segment.isForeign) verifier.beginSegment(segment)
-    for await (const line of readOwnLines(folder, segment, verifier.addProblem)) verifier.addLine(line)
-  }
-  return verifier.finish()
-}
-
-/** Verifies the lines of a log in their order. After a problem it goes on with the next record, whatever its number. */
-class LogVerifier {
-  readonly #options: VerifyOptions
-  readonly #problems: LogProblem[] = []
-  #records = 0
-  #problemCount = 0
-  #tornTail: VerifyReport['tornTail']
-  #firstFile: string | undefined
-  #segment: LogSegment | undefined
-  #chains = 0
+export async function verifyAuditLog(folder: string, { keys }: VerifyOptions = {}): Promise<VerifyReport> {
+  const problems: LogProblem[] = []
+  let problemCount = 0
+  let records = 0
+  let tornTail: VerifyReport['tornTail']
+  let firstFile = ''
+  let segment: LogSegment | undefined
+  let chains = 0
   /** The last record of the current chain so far, and of the one before it. */
-  #end: ChainEnd | undefined
-  #previousEnd: ChainEnd | undefined | 'unknown'
+  let head: ChainEnd | undefined
+  let previousEnd: ChainEnd | undefined | 'unknown'
   /** Whether lines of the current chain have been read, and whether the last one was no record of it. */
-  #isBegun = true
-  #isDamaged = false
+  let isBegun = true
+  let isDamaged = false
   /** Of the last record. */
-  #time = -Infinity
-  #seals = 0
+  let lastTime = -Infinity
+  let seals = 0
   /** Number of records after the last seal, the time of the first, and whether there was a problem among them. */
-  #unsealed = 0
-  #unsealedSince: string | undefined
-  #isUnsealedDamaged = false
+  let unsealed = 0
+  let unsealedSince: string | undefined
+  let isUnsealedDamaged = false
   /** Maximum number of records after the last seal, as stated in it. */
-  #maxUnsealed = Infinity
+  let maxUnsealed = Infinity
   /** Record before the first existing one, and whether a sealed record of the log documents its removal. */
-  #pruned: ChainEnd | undefined
-  #isPruningRecorded = false
-  #isPruningSealed = false
+  let pruned: ChainEnd | undefined
+  let isPruningRecorded = false
+  let isPruningSealed = false
   /** Keys of the form `chain seq`. */
-  readonly #unresolved = new Set<string>()
+  const unresolved = new Set<string>()
 
-  constructor(options: VerifyOptions) {
-    this.#options = options
+  function addProblem(problem: LogProblem): void {
+    problemCount += 1
+    if (problems.length < maxProblems) problems.push(problem)
   }
 
-  readonly addProblem = (problem: LogProblem): void => {
-    this.#problemCount += 1
-    if (this.#problems.length < maxProblems) this.#problems.push(problem)
-  }
-
-  beginSegment(segment: LogSegment): void {
-    const before = this.#segment
-    if (before?.chain !== segment.chain) this.#beginChain()
-    else if (this.#options.keys !== undefined && this.#unsealed > 0 && !this.#isUnsealedDamaged)
-      this.addProblem({
-        file: before.file,
+  function beginSegment(next: LogSegment): void {
+    if (segment?.chain !== next.chain) startChain()
+    else if (keys !== undefined && unsealed > 0 && !isUnsealedDamaged)
+      addProblem({
+        file: segment.file,
         what: 'the segment does not end in a seal, but another segment follows',
       })
-    this.#segment = segment
-    this.#firstFile ??= segment.file
+    segment = next
+    firstFile ||= next.file
   }
 
-  addLine(line: FileLine): void {
-    const { file = '', end, chain } = this.#segment ?? {}
+  function addLine({ file, end, chain }: LogSegment, line: FileLine): void {
     if (line.end === 'file' && end === undefined) {
-      this.#tornTail = { file, bytes: line.bytes.length }
+      tornTail = { file, bytes: line.bytes.length }
       return
     }
     const record = line.end === 'newline' ? checkLine(line.bytes) : 'the line does not end in a newline'
-    const problem = typeof record === 'string' ? record : this.#findProblem(record, line)
+    const problem = typeof record === 'string' ? record : findProblem(record, line, chain)
     if (problem !== undefined) {
-      this.addProblem({ file, line: line.number, what: problem })
-      this.#isUnsealedDamaged = true
+      addProblem({ file, line: line.number, what: problem })
+      isUnsealedDamaged = true
     }
-    this.#isBegun = true
-    this.#isDamaged = typeof record === 'string' || record.chain !== chain
+    isBegun = true
+    isDamaged = typeof record === 'string' || record.chain !== chain
     if (typeof record === 'string' || record.chain !== chain) {
-      this.#unsealed += 1
+      unsealed += 1
       return
     }
-    this.#records += 1
-    this.#end = { chain, seq: record.seq, hash: record.hash }
-    this.#time = Date.parse(record.time)
-    this.#addRecord(record)
+    records += 1
+    head = { chain, seq: record.seq, hash: record.hash }
+    lastTime = Date.parse(record.time)
+    addRecord(record)
   }
 
-  finish(): VerifyReport {
-    this.#endChain()
-    const { keys } = this.#options
-    const [first = '', last = ''] = [this.#firstFile, this.#segment?.file]
-    const isPruningProven = this.#isPruningRecorded && (keys === undefined || this.#isPruningSealed)
-    if (this.#pruned && !isPruningProven) {
-      const { chain, seq } = this.#pruned
-      const what = `record ${seq} of chain ${chain} is missing before this segment, and no signed record says that it was removed`
-      this.addProblem({ file: first, line: 1, what })
-    }
-    if (keys !== undefined && this.#seals === 0 && this.#chains > 0)
-      this.addProblem({ file: last, what: 'the log has no seal' })
-    const since = this.#unsealedSince
-    if (since !== undefined && Math.abs(Date.now() - Date.parse(since)) > maxUnsealedMs) {
-      const what = `the last ${this.#unsealed} records, since ${since}, have no seal: the gateway was killed before it, or another writer added them, which its next start finds out`
-      this.addProblem({ file: last, what })
-    }
-    return {
-      ok: this.#problemCount === 0,
-      chains: this.#chains,
-      records: this.#records,
-      seals: this.#seals,
-      unresolved: this.#unresolved.size,
-      unsealed: { records: this.#unsealed, ...(since !== undefined && { since }) },
-      ...(this.#end && { head: this.#end }),
-      ...(this.#pruned && { pruned: this.#pruned }),
-      problems: this.#problems,
-      problemCount: this.#problemCount,
-      ...(this.#tornTail && { tornTail: this.#tornTail }),
-    }
+  function startChain(): void {
+    endChain()
+    chains += 1
+    previousEnd = isDamaged ? 'unknown' : head
+    head = undefined
+    isDamaged = false
+    isBegun = false
   }
 
-  #beginChain(): void {
-    this.#endChain()
-    this.#chains += 1
-    this.#previousEnd = this.#isDamaged ? 'unknown' : this.#end
-    this.#end = undefined
-    this.#isDamaged = false
-    this.#isBegun = false
+  function endChain(): void {
+    if (segment !== undefined && !isBegun)
+      addProblem({ file: segment.file, what: 'the chain has no records: they were removed' })
   }
 
-  #endChain(): void {
-    if (this.#segment !== undefined && !this.#isBegun)
-      this.addProblem({ file: this.#segment.file, what: 'the chain has no records: they were removed' })
-  }
-
-  #findProblem(record: AuditRecord, line: FileLine): string | undefined {
-    return (
-      this.#findMisplacement(record) ?? this.#findSealProblem(record, line) ?? this.#findTimeProblem(record)
-    )
-  }
-
-  #findMisplacement(record: AuditRecord): string | undefined {
-    const { chain = '' } = this.#segment ?? {}
-    if (!this.#isBegun) return this.#findBeginProblem(record, chain)
-    return findMisplacement(record, { ...getPreceding(record), ...(!this.#isDamaged && this.#end), chain })
+  function findProblem(record: AuditRecord, line: FileLine, chain: string): string | undefined {
+    const misplacement = isBegun
+      ? findMisplacement(record, { ...getPreceding(record), ...(!isDamaged && head), chain })
+      : findBeginProblem(record, chain)
+    return misplacement ?? findSealProblem(record, line) ?? findTimeProblem(record)
   }
 
   /** The first existing record may follow records removed by retention. */
-  #findBeginProblem(record: AuditRecord, chain: string): string | undefined {
-    const isFirst = this.#chains === 1
+  function findBeginProblem(record: AuditRecord, chain: string): string | undefined {
+    const isFirst = chains === 1
     if (isFirst && record.kind === 'segment') {
-      this.#pruned = getPreceding(record)
-      return findMisplacement(record, { ...this.#pruned, chain })
+      pruned = getPreceding(record)
+      return findMisplacement(record, { ...pruned, chain })
     }
     const problem = findMisplacement(record, beginChain(chain))
     if (problem !== undefined || record.kind !== 'start') {
       return problem ?? 'the chain does not begin with a start record'
     }
-    if (isFirst) this.#pruned = record.previous
-    return isFirst || this.#previousEnd === 'unknown'
-      ? undefined
-      : findLinkProblem(record.previous, this.#previousEnd)
+    if (isFirst) pruned = record.previous
+    return isFirst || previousEnd === 'unknown' ? undefined : findLinkProblem(record.previous, previousEnd)
   }
 
-  #findSealProblem(record: AuditRecord, line: FileLine): string | undefined {
-    const { keys } = this.#options
+  function findSealProblem(record: AuditRecord, line: FileLine): string | undefined {
     if (record.kind !== 'seal') {
-      const isSealMissing = keys !== undefined && this.#unsealed === this.#maxUnsealed
-      return isSealMissing ? `no seal within ${this.#maxUnsealed} records of the last one` : undefined
+      const isSealMissing = keys !== undefined && unsealed === maxUnsealed
+      return isSealMissing ? `no seal within ${maxUnsealed} records of the last one` : undefined
     }
     const { leaves, key } = record
     // The first seal may cover records that retention removed.
-    const isComplete = this.#pruned === undefined || this.#seals > 0 || leaves <= this.#unsealed
-    if (isComplete && !this.#isUnsealedDamaged && leaves !== this.#unsealed)
+    const isComplete = pruned === undefined || seals > 0 || leaves <= unsealed
+    if (isComplete && !isUnsealedDamaged && leaves !== unsealed)
       return 'the seal does not match the records before it'
     if (keys === undefined) return undefined
     const verifier = keys.find(({ id }) => id === key)
@@ -229,40 +172,76 @@ class LogVerifier {
     return isSigned(line.bytes, record, verifier) ? undefined : 'the signature of the seal is invalid'
   }
 
-  #findTimeProblem({ time }: AuditRecord): string | undefined {
-    return Date.parse(time) < this.#time - maxClockStepMs
+  function findTimeProblem({ time }: AuditRecord): string | undefined {
+    return Date.parse(time) < lastTime - maxClockStepMs
       ? `the time ${time} is before that of the record before it, by more than a minute`
       : undefined
   }
 
-  #addRecord(record: AuditRecord): void {
+  function addRecord(record: AuditRecord): void {
     if (record.kind === 'seal') {
-      this.#seals += 1
-      this.#maxUnsealed = record.within
-      this.#unsealed = 0
-      this.#unsealedSince = undefined
-      this.#isUnsealedDamaged = false
-      this.#isPruningSealed = this.#isPruningRecorded
+      seals += 1
+      maxUnsealed = record.within
+      unsealed = 0
+      unsealedSince = undefined
+      isUnsealedDamaged = false
+      isPruningSealed = isPruningRecorded
       return
     }
-    this.#unsealed += 1
-    this.#unsealedSince ??= record.time
-    if (record.kind === 'pruned' && isWithin(this.#pruned, record.through)) this.#isPruningRecorded = true
-    if (record.kind === 'segment' && this.#records === 1) {
-      for (const { seq } of record.unresolved) this.#unresolved.add(getRecordKey({ ...record, seq }))
+    unsealed += 1
+    unsealedSince ??= record.time
+    if (record.kind === 'pruned' && isWithin(pruned, record.through)) isPruningRecorded = true
+    if (record.kind === 'segment' && records === 1) {
+      for (const { seq } of record.unresolved) unresolved.add(getRecordKey({ ...record, seq }))
     }
-    if (record.kind === 'intent') this.#unresolved.add(getRecordKey(record))
-    if (record.kind === 'outcome') this.#unresolved.delete(getIntentKey(record))
+    if (record.kind === 'intent') unresolved.add(getRecordKey(record))
+    if (record.kind === 'outcome') unresolved.delete(getIntentKey(record))
+  }
+
+  function finish(): void {
+    endChain()
+    const isPruningProven = isPruningRecorded && (keys === undefined || isPruningSealed)
+    if (pruned && !isPruningProven) {
+      const { chain, seq } = pruned
+      const what = `record ${seq} of chain ${chain} is missing before this segment, and no signed record says that it was removed`
+      addProblem({ file: firstFile, line: 1, what })
+    }
+    const lastFile = segment?.file ?? ''
+    if (keys !== undefined && seals === 0 && chains > 0)
+      addProblem({ file: lastFile, what: 'the log has no seal' })
+    if (unsealedSince !== undefined && Math.abs(Date.now() - Date.parse(unsealedSince)) > maxUnsealedMs) {
+      const what = `the last ${unsealed} records, since ${unsealedSince}, have no seal: the gateway was killed before it, or another writer added them, which its next start finds out`
+      addProblem({ file: lastFile, what })
+    }
+  }
+
+  for (const next of await listSegments(folder)) {
+    if (!next.isForeign) beginSegment(next)
+    for await (const line of readOwnLines(folder, next, addProblem)) addLine(next, line)
+  }
+  finish()
+  return {
+    ok: problemCount === 0,
+    chains,
+    records,
+    seals,
+    unresolved: unresolved.size,
+    unsealed: { records: unsealed, ...(unsealedSince !== undefined && { since: unsealedSince }) },
+    ...(head && { head }),
+    ...(pruned && { pruned }),
+    problems,
+    problemCount,
+    ...(tornTail && { tornTail }),
   }
 }
 
 function findLinkProblem(named: ChainEnd | undefined, before: ChainEnd | undefined): string | undefined {
   if (isSameEnd(named, before)) return undefined
-  if (named?.chain !== before?.chain) {
-    const expected = named ? `chain ${named.chain}` : 'no chain'
-    return `expected ${expected} before this one, found ${before ? `chain ${before.chain}` : 'none'}`
-  }
-  return `chain ${named?.chain} ended with record ${named?.seq}, and now ends with ${before?.seq} or another text`
+  return `expected ${describeEnd(named)} before this one, found ${describeEnd(before)} or another text of it`
+}
+
+function describeEnd(end: ChainEnd | undefined): string {
+  return end ? `record ${end.seq} of chain ${end.chain}` : 'no record'
 }
 
 function getPreceding({ chain, seq, prev }: AuditRecord): ChainEnd {

@@ -2,9 +2,10 @@ import type { Command } from 'commander'
 import {
   clockToleranceMs,
   type Comparison,
+  createRecordedVersions,
   findUnexplained,
   type ListedVersion,
-  RecordedVersions,
+  type RecordedVersions,
   saveComparison,
 } from '../../audit/index.ts'
 import { formatIdentifierText, type Identifier } from '../../catalog-api/index.ts'
@@ -71,9 +72,9 @@ async function compare(folders: readonly string[], options: CompareOptions, io: 
   const { audit } = settings
   const logProblems = new LogProblems(io)
   const logs = folders.length > 0 ? folders : [audit.folder]
-  const records = new RecordedVersions(logs, options.since, logProblems.report)
+  const records = createRecordedVersions(logs, options.since, logProblems.report)
   await runStep('the audit log cannot be read', () => records.read())
-  if (records.first === Infinity && options.since === undefined)
+  if (records.first() === Infinity && options.since === undefined)
     throw new CommandFailure('there is no audit log with records')
   if (audit.mode === 'besteffort')
     io.stderr.write('with audit.mode: besteffort, the log may lack changes that this gateway has forwarded\n')
@@ -135,7 +136,7 @@ async function* compareTables(
   { namespace = [], since }: CompareOptions,
   summary: Summary,
 ): AsyncGenerator<UnexplainedVersion, void> {
-  const begin = since?.getTime() ?? records.first
+  const begin = since?.getTime() ?? records.first()
   const addProblem = (what: string, error: unknown): void => {
     if (summary.problems.length < maxProblems) summary.problems.push(`${what}: ${toError(error).message}`)
   }
@@ -174,7 +175,7 @@ async function compareBranch(
   since: number,
 ): Promise<readonly ListedVersion[]> {
   const found = findUnexplained(versions, records.find(id, branch), since)
-  const oldest = records.readAt - clockToleranceMs
+  const oldest = records.readAt() - clockToleranceMs
   if (found.every(({ time }) => time !== undefined && time < oldest)) return found
   // They may have been recorded after the log was read.
   await records.read()

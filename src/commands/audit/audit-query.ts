@@ -4,7 +4,6 @@ import {
   type ObjectId,
   passThroughOperation,
   type RecordFilter,
-  type SelectedRecord,
   type Selection,
   selectRecords,
 } from '../../audit/index.ts'
@@ -16,7 +15,7 @@ import { type Io, printLines } from '../common/io.ts'
 import { LogProblems } from '../common/log-problems.ts'
 import { formatExample, newCommand } from '../common/new-command.ts'
 import { folderArgument } from './audit-verify.ts'
-import { createTableFormat, formatStory, printable } from './format-records.ts'
+import { formatRecordRow, formatStory, printable, tableHeader } from './format-records.ts'
 
 interface QueryOptions extends Omit<Selection, 'object' | 'kinds'> {
   readonly table?: ObjectId
@@ -81,17 +80,14 @@ async function query(
   const isStory = selection.request !== undefined && !json
   if (config === undefined && folder === undefined) return command.error('error: expected <dir> or --config')
   const auditFolder = folder ?? (await readConfig(config ?? '', io)).audit.folder
-  const formatRow = createTableFormat()
-  const format = (selected: SelectedRecord): readonly string[] => {
-    if (isStory) return formatStory(selected)
-    return json ? [JSON.stringify(selected.record)] : formatRow(selected)
-  }
   const problems = new LogProblems(io)
   let selected = 0
   async function* lines(): AsyncGenerator<string> {
-    for await (const record of selectRecords(auditFolder, selection, problems.report)) {
+    for await (const found of selectRecords(auditFolder, selection, problems.report)) {
+      if (selected === 0 && !isStory && !json) yield tableHeader
       selected += 1
-      yield* format(record)
+      if (isStory) yield* formatStory(found)
+      else yield json ? JSON.stringify(found.record) : formatRecordRow(found)
     }
   }
   const isPrinted = await runStep(readStep, () => printLines(io, lines()))

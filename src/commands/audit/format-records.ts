@@ -127,17 +127,8 @@ function listRuleRows({ record }: SelectedRecord): readonly Row[] {
   ]
 }
 
-/** The first row follows the header. */
-export function createTableFormat(): (record: SelectedRecord) => readonly string[] {
-  let header = [formatRow(...columns.map(([name]) => name))]
-  return (selected) => {
-    const lines = [...header, formatRecordRow(selected)]
-    header = []
-    return lines
-  }
-}
-
-function formatRecordRow(selected: SelectedRecord): string {
+/** Formats a record as a row below `tableHeader`. */
+export function formatRecordRow(selected: SelectedRecord): string {
   const { record } = selected
   const request = getRequestRecord(selected)
   return formatRow(
@@ -183,3 +174,5 @@ function formatRow(...cells: readonly string[]): string {
     .join('  ')
     .trimEnd()
 }
+
+export const tableHeader = formatRow(...columns.map(([name]) => name))

@@ -34,7 +34,7 @@ export function createNewestEntriesReader(
     if (segments.at(-1)?.file !== file) segments = await listSegments(folder)
     let seal: NewestEntries['seal']
     async function* select(): AsyncGenerator<SelectedRecord, void> {
-      for await (const record of readNewestRecords(folder, segments, maxBytes, true)) {
+      for await (const record of readNewestRecords(folder, segments, maxBytes)) {
         if (record.kind === 'seal') seal = { seq: record.seq, time: record.time }
         if (!isRead(record)) yield { record }
       }

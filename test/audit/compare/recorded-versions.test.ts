@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { RecordedVersions, type BranchRecords } from '../../../src/audit/compare/recorded-versions.ts'
+import { createRecordedVersions, type BranchRecords } from '../../../src/audit/compare/recorded-versions.ts'
 import { openAuditLog, type AuditLog } from '../../../src/audit/log/audit-log.ts'
 import type { IntentEntry, OutcomeEntry } from '../../../src/audit/records/audit-record.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -29,7 +29,7 @@ async function recorded(
 ): Promise<{ stated: number[]; unnumbered: number; jobs: number; hasBaseline: boolean }> {
   const { folder, log } = await openLog()
   await write(log)
-  const versions = new RecordedVersions([folder], undefined)
+  const versions = createRecordedVersions([folder], undefined)
   await versions.read()
   await log.close()
   return summarize(versions.find(table, branch))
@@ -155,7 +155,7 @@ it('reads logs of several gateways, and later what was added to them', async () 
     await record(log, insert)
     await record(log, insert, made(index + 1))
   }
-  const versions = new RecordedVersions(folders, undefined)
+  const versions = createRecordedVersions(folders, undefined)
   await versions.read()
   expect(summarize(versions.find(id, ''))).toEqual({ ...nothing, stated: [1, 2], unnumbered: 2 })
   for (const [index, log] of logs.entries()) await record(log, insert, made(index + 3))

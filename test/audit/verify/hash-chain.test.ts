@@ -178,7 +178,7 @@ describe('verification of a changed log', () => {
     const text = await readFile(atPath(paths, 0), 'utf8')
     await writeFile(atPath(paths, 0), text.replace('"kind":"start"', '"kind":"other"'))
     await forge(atPath(paths, 1), (lines) => lines.map((line) => line.replace(/,"previous":\{[^}]*\}/, '')))
-    const what = expect.stringMatching(/^expected no chain before this one, found chain/)
+    const what = expect.stringMatching(/^expected no record before this one, found record/)
     expect((await verifyAuditLog(folder)).problems).toContainEqual(expect.objectContaining({ what }))
   })
 
