@@ -6,6 +6,8 @@ const maxChain = 3000
 const maxOperators = 300
 /** The maximum nesting of calls: the engine's parser parses a wrong argument twice on each level. */
 const maxCallDepth = 10
+/** The maximum nesting of brackets, which are measured recursively. */
+const maxBracketDepth = 1000
 
 /**
  * The engine parses the first expression of a text and ignores the rest, so `id = 1, id = 2` would delete by half of
@@ -13,7 +15,7 @@ const maxCallDepth = 10
  * InvalidInput for unbalanced brackets, and for an expression too deep for the engine.
  */
 export function parenthesizeExpression(sql: string): string {
-  const { chain, operators, calls } = measureSql(sql)
+  const { chain, operators, calls } = measureBracket(readTokens(sql), undefined, 0)
   if (chain > maxChain) {
     throw invalidInput(
       `the SQL is a chain of ${chain} words, values and operators; expected at most ${maxChain}: ` +
@@ -34,35 +36,6 @@ export function parenthesizeExpression(sql: string): string {
 /** Like `parenthesizeExpression`, for an optional condition; an empty one counts as absent. */
 export function parenthesizeCondition(sql: string | undefined): string | null {
   return sql ? parenthesizeExpression(sql) : null
-}
-
-/** Upper bounds for the cost of a SQL text in stack and parser time of the engine. */
-interface SqlSize {
-  /**
-   * An upper bound for the nesting: the most tokens in a bracket and the brackets around it, without values of lists.
-   */
-  readonly chain: number
-  /** The most value-computing operators in a bracket and the brackets around it, without AND or OR between them. */
-  readonly operators: number
-  /** The nesting depth of calls (a word followed by a bracket). */
-  readonly calls: number
-}
-
-/** The whole text, or the content of one bracket. */
-interface BracketGroup {
-  readonly closing: string | undefined
-  readonly isCall: boolean
-  /** Tokens of the completed items that may contain nested ones. */
-  nestableTokens: number
-  /** Tokens of the current item. */
-  itemTokens: number
-  /** Value-computing operators since the last AND, OR or comma, and their maximum. */
-  operatorRun: number
-  longestRun: number
-  /** The maxima of the nested brackets. */
-  chain: number
-  operators: number
-  calls: number
 }
 
 interface Token {
@@ -95,100 +68,78 @@ const tokenKinds = [
 ] as const
 const tokenPattern = new RegExp(tokenKinds.map(([, pattern]) => `(${pattern})`).join('|'), 'uy')
 
-/** Throws InvalidInput (400) for unbalanced brackets, and for text that the engine might tokenize differently. */
-function measureSql(sql: string): SqlSize {
-  const outer: BracketGroup[] = []
-  let group = openGroup(undefined, false)
-  let before: Token = { kind: 'blank', text: '' }
-  let lastToken: Token = before
-  for (const token of readTokens(sql)) {
+/**
+ * Upper bounds for the cost of the tokens up to a closing bracket, or up to the end, in stack and parser time of the engine.
+ * `chain`: the nesting, by the most tokens in a bracket and the brackets around it, without values of lists. `operators`:
+ * the most that compute values there, without AND or OR between them. `calls`: their nesting. Throws InvalidInput (400) for
+ * unbalanced brackets.
+ */
+function measureBracket(tokens: Iterator<Token, undefined>, closing: string | undefined, depth: number) {
+  if (depth > maxBracketDepth)
+    throw invalidInput(`the SQL nests more than ${maxBracketDepth} brackets; expected fewer`)
+  const inner = { chain: 0, operators: 0, calls: 0 }
+  let chain = 0
+  let itemTokens = 0
+  let run = 0
+  let longestRun = 0
+  const endRun = (): void => {
+    longestRun = Math.max(longestRun, run)
+    run = 0
+  }
+  const endItem = (): void => {
+    if (itemTokens > maxTokensOfValue) chain += itemTokens
+    itemTokens = 0
+    endRun()
+  }
+  let before: Token | undefined
+  for (let token = tokens.next().value; token?.text !== closing; token = tokens.next().value) {
+    if (token === undefined) throw invalidInput(`the SQL lacks ${JSON.stringify(closing)}`)
     const { kind, text } = token
-    assertUnambiguous(before, token)
+    const innerClosing = closings.get(text)
+    if (text !== ',') itemTokens += 1
+    if (innerClosing !== undefined) {
+      const found = measureBracket(tokens, innerClosing, depth + 1)
+      inner.chain = Math.max(inner.chain, found.chain + 1)
+      inner.operators = Math.max(inner.operators, found.operators)
+      inner.calls = Math.max(inner.calls, found.calls + (isCallee(before) ? 1 : 0))
+    } else if (kind === 'bracket') throw invalidInput(`unmatched ${JSON.stringify(text)} in the SQL`)
+    else if (text === ',') endItem()
+    else if (kind === 'word' && /^(and|or)$/i.test(text)) endRun()
+    else if (kind === 'operator' && !comparisons.has(text)) run += 1
     before = token
-    if (kind === 'blank') continue
-    const closing = closings.get(text)
-    if (closing !== undefined) {
-      group.itemTokens += 1
-      outer.push(group)
-      group = openGroup(closing, isCallee(lastToken))
-    } else if (kind === 'bracket') {
-      const enclosing = outer.pop()
-      if (enclosing === undefined || text !== group.closing) throw unmatchedBracketError(text)
-      const inner = measureGroup(group)
-      enclosing.chain = Math.max(enclosing.chain, inner.chain)
-      enclosing.operators = Math.max(enclosing.operators, inner.operators)
-      enclosing.calls = Math.max(enclosing.calls, inner.calls)
-      group = enclosing
-    } else if (text === ',') {
-      endItem(group)
-    } else {
-      group.itemTokens += 1
-      if (kind === 'word' && /^(and|or)$/i.test(text)) endRun(group)
-      else if (kind === 'operator' && !comparisons.has(text)) group.operatorRun += 1
-    }
-    lastToken = token
   }
-  if (group.closing !== undefined) throw invalidInput(`the SQL lacks ${JSON.stringify(group.closing)}`)
-  return measureGroup(group)
+  endItem()
+  return { chain: chain + inner.chain, operators: longestRun + inner.operators, calls: inner.calls }
 }
 
-function openGroup(closing: string | undefined, isCall: boolean): BracketGroup {
-  return {
-    closing,
-    isCall,
-    nestableTokens: 0,
-    itemTokens: 0,
-    operatorRun: 0,
-    longestRun: 0,
-    chain: 0,
-    operators: 0,
-    calls: 0,
-  }
+function isCallee(token: Token | undefined): boolean {
+  return token?.kind === 'quoted' || (token?.kind === 'word' && !operatorWords.has(token.text.toLowerCase()))
 }
 
-function endItem(group: BracketGroup): void {
-  if (group.itemTokens > maxTokensOfValue) group.nestableTokens += group.itemTokens
-  group.itemTokens = 0
-  endRun(group)
-}
-
-function endRun(group: BracketGroup): void {
-  group.longestRun = Math.max(group.longestRun, group.operatorRun)
-  group.operatorRun = 0
-}
-
-function measureGroup(group: BracketGroup): SqlSize {
-  endItem(group)
-  const isBracket = group.closing !== undefined
-  return {
-    chain: group.nestableTokens + group.chain + (isBracket ? 1 : 0),
-    operators: group.longestRun + group.operators,
-    calls: group.calls + (group.isCall ? 1 : 0),
-  }
-}
-
-function isCallee({ kind, text }: Token): boolean {
-  return kind === 'quoted' || (kind === 'word' && !operatorWords.has(text.toLowerCase()))
-}
-
-function assertUnambiguous(before: Token, { kind, text }: Token): void {
-  if (kind === 'quoted' && before.kind === 'word') {
-    // Some words change the rules of the string after them: r'''it's'''.
-    throw invalidInput('the SQL has a quote directly after a word; put a space between them')
-  }
-  if (before.text === '/' && text === '*') {
-    // After some operators the engine reads them as two more operators.
-    throw invalidInput('the SQL has a /* comment; use -- comments')
-  }
-}
-
-/** Throws InvalidInput (400) for text that the engine might tokenize differently. */
-export function* readTokens(sql: string): Generator<Token> {
+/** Yields all tokens but blanks. Throws InvalidInput (400) for text that the engine might tokenize differently. */
+export function* readTokens(sql: string): Generator<Token, undefined> {
+  let before: Token | undefined
   for (let index = 0; index < sql.length; index = tokenPattern.lastIndex) {
     tokenPattern.lastIndex = index
     const match = tokenPattern.exec(sql)
     if (match === null) throw unreadableSqlError(sql.charAt(index))
-    yield { kind: tokenKinds[match.indexOf(match[0], 1) - 1]?.[0] ?? 'operator', text: match[0] }
+    const kind = tokenKinds[match.indexOf(match[0], 1) - 1]?.[0] ?? 'operator'
+    const token = { kind, text: match[0] }
+    assertUnambiguous(before, token)
+    before = token
+    if (kind !== 'blank') yield token
+  }
+  return undefined
+}
+
+function assertUnambiguous(before: Token | undefined, { kind, text }: Token): void {
+  if (kind === 'quoted' && before?.kind === 'word') {
+    // Some words change the rules of the string after them: r'''it's'''.
+    throw invalidInput('the SQL has a quote directly after a word; put a space between them')
+  }
+  if (before?.text === '/' && text === '*') {
+    // After some operators the engine reads them as two more operators.
+    throw invalidInput('the SQL has a /* comment; use -- comments')
   }
 }
 
@@ -199,8 +150,4 @@ function unreadableSqlError(character: string): CatalogError {
       ? `unterminated ${character} in the SQL`
       : `unquoted ${character} in the SQL; put such names in backticks`,
   )
-}
-
-function unmatchedBracketError(bracket: string): CatalogError {
-  return invalidInput(`unmatched ${JSON.stringify(bracket)} in the SQL`)
 }
