@@ -16,16 +16,10 @@ import { checkAccess, openAccessTokens } from './http/access-tokens.ts'
 import { selectClientDialect } from './http/client-dialect.ts'
 import { executeOperation } from './http/execute-operation.ts'
 import { createMemoryBudget } from './http/request-body.ts'
-import {
-  jsonType,
-  type Reply,
-  sendReply,
-  toCatalogError,
-  toJsonReply,
-  toReply,
-} from './http/send-response.ts'
+import { jsonType, type Reply, sendReply, toJsonReply, toReply } from './http/send-response.ts'
 import { createMetrics } from './metrics.ts'
 import type { CatalogContext } from './catalog/context.ts'
+import { toCatalogError } from './catalog/known-errors.ts'
 import { checkReady, openCatalog } from './catalog/open-catalog.ts'
 import type { BackendSettings } from './settings/backend-settings.ts'
 

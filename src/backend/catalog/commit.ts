@@ -11,7 +11,8 @@ import type { RequestOf, ResponseOf } from '../schemas/operation-schemas.ts'
 import type { TableEntry } from '../database/objects.ts'
 import type { CatalogDatabase } from '../database/schema.ts'
 import { findVersion, recordDeletedVersions, recordVersion } from '../database/versions.ts'
-import type { StagedManifest } from '../engine/manifest/commits.ts'
+import { inspectStaging, retainManifest, type StagedManifest } from '../engine/manifest/commits.ts'
+import { findManifest } from '../engine/manifest/manifest-files.ts'
 import { mainBranch, normalizeBranch, tableLocation, type CatalogContext } from './context.ts'
 import { planDeletion } from './delete-versions.ts'
 import { requireSameTable, requireTable } from './find-table.ts'
@@ -195,7 +196,8 @@ async function findReplay(
   const { objectId } = table
   const record = await findVersion(context.database, { objectId, branch, version: request.version })
   if (record?.manifestPath !== request.manifest_path) return undefined
-  const stored = await context.manifestStore.describe(tableLocation(context, table), request.version, branch)
+  const point = { location: tableLocation(context, table), version: request.version, branch }
+  const stored = await findManifest(context.storage, point)
   return stored && toTableVersion(stored, record.metadata)
 }
 
@@ -227,7 +229,7 @@ async function inspectStagedVersions(
     for (const created of group.toSorted((one, other) => one.request.version - other.request.version)) {
       const { id, table, branch, request } = created
       const location = tableLocation(context, table)
-      newest ??= await context.manifestStore.describe(location, undefined, branch)
+      newest ??= await findManifest(context.storage, { location, branch })
       // The number of a branch's first version is one above the version that it branched from.
       const expected = newest !== undefined || branch === mainBranch ? (newest?.version ?? 0) + 1 : undefined
       if (expected !== undefined && request.version !== expected) {
@@ -236,7 +238,7 @@ async function inspectStagedVersions(
           `cannot create version ${request.version} of ${formatIdentifierForMessage(id)}; the next version is ${expected}`,
         )
       }
-      const found = await context.manifestStore.inspectStaging(location, {
+      const found = await inspectStaging(context.storage, location, {
         version: request.version,
         branch,
         manifestPath: request.manifest_path,
@@ -294,10 +296,8 @@ async function retainVersion(
   const { version, manifestSize, eTag, namingScheme } = staged
   const { manifest_path: manifestPath, metadata } = request
   const retainedName = randomUUID()
-  const stored = await context.manifestStore.retain(
-    staged,
-    retainedManifestPath(context, { objectId, retainedName }),
-  )
+  const retainedPath = retainedManifestPath(context, { objectId, retainedName })
+  const stored = await retainManifest(context.storage, staged, retainedPath)
   const record = { objectId, branch, version, manifestPath, manifestSize, eTag, namingScheme, metadata }
   return async (database: CatalogDatabase): Promise<Result> => {
     await requireSameTable(database, id, objectId)

@@ -3,7 +3,6 @@ import type { Logger } from 'pino'
 import type { TableEntry } from '../database/objects.ts'
 import type { CatalogDatabase } from '../database/schema.ts'
 import type { Engine } from '../engine/lancedb-engine.ts'
-import type { ManifestStore } from '../engine/manifest/manifest-store.ts'
 import type { JobRunner } from './job-runner.ts'
 import type { Lock } from './locks.ts'
 import type { Storage } from '../storage/storage.ts'
@@ -11,7 +10,6 @@ import type { Storage } from '../storage/storage.ts'
 export interface CatalogContext {
   readonly database: CatalogDatabase
   readonly engine: Engine
-  readonly manifestStore: ManifestStore
   readonly storage: Storage
   /** The prefix of every name that the catalog uses in its storage. */
   readonly root: string

@@ -10,6 +10,7 @@ import {
   type Properties,
   type TableEntry,
 } from '../database/objects.ts'
+import { findManifest } from '../engine/manifest/manifest-files.ts'
 import { tableLocation, type CatalogContext } from './context.ts'
 import { requireNamespace, alreadyExistsError, hasDataUnderLock } from './find-table.ts'
 import { recordCommitted } from './reconcile.ts'
@@ -95,7 +96,7 @@ async function replaceData(
     const location = tableLocation(context, table)
     const tableHasData = await hasDataUnderLock(context, table)
     if (tableHasData && request.mode === 'ExistOk') {
-      const latest = await context.manifestStore.describe(location, undefined, undefined)
+      const latest = await findManifest(context.storage, { location })
       return { location, version: latest?.version, properties: { ...table.properties } }
     }
     const { version } = await context.engine.create(location, upload, tableHasData ? 'overwrite' : 'create')
@@ -110,8 +111,12 @@ export async function recordData(
   table: TableEntry,
   properties?: Properties,
 ): Promise<Record<string, string>> {
-  const recorded = await recordCommitted(context, table, 'rows of a table', () =>
-    updateObject(context.database, table.objectId, { state: 'ready', ...(properties && { properties }) }),
-  )
-  return { ...((recorded && properties) ?? table.properties) }
+  const recorded = await recordCommitted(context, table, 'rows of a table', async () => {
+    await updateObject(context.database, table.objectId, {
+      state: 'ready',
+      ...(properties && { properties }),
+    })
+    return properties
+  })
+  return { ...(recorded ?? table.properties) }
 }

@@ -1,6 +1,7 @@
 import { type Identifier, invalidInput } from 'catalog-gateway/catalog-api'
 import type { RequestOf } from '../schemas/operation-schemas.ts'
 import type { TableEntry } from '../database/objects.ts'
+import { listManifests } from '../engine/manifest/manifest-files.ts'
 import { normalizeBranch, type CatalogContext } from './context.ts'
 import { resolvePoint } from './find-table.ts'
 
@@ -17,7 +18,7 @@ export async function planDeletion(
 ): Promise<{ readonly branch: string; readonly versions: readonly number[] }> {
   const { location } = await resolvePoint(context, id, table, { branch: requested })
   const branch = normalizeBranch(requested)
-  const stored = await context.manifestStore.list(location, branch)
+  const stored = await listManifests(context.storage, { location, branch })
   for (const { start_version: start, end_version: end } of ranges) {
     if (end !== -1 && end < start) throw invalidInput(`invalid range: start ${start}, end ${end}`)
   }

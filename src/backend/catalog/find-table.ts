@@ -16,6 +16,7 @@ import {
 } from '../database/objects.ts'
 import type { CatalogDatabase } from '../database/schema.ts'
 import { omitMainBranch } from '../engine/manifest/manifest.ts'
+import { findManifest } from '../engine/manifest/manifest-files.ts'
 import type { TablePoint } from '../engine/native/open-table.ts'
 import type { TableTag } from '../engine/tables/tags-and-branches.ts'
 import { tableLocation, type CatalogContext, branchNotFoundError, mainBranch } from './context.ts'
@@ -87,7 +88,7 @@ export async function hasDataUnderLock(context: CatalogContext, table: TableEntr
     )
   }
   if (found.state === 'ready') return true
-  const latest = await context.manifestStore.describe(tableLocation(context, table), undefined, undefined)
+  const latest = await findManifest(context.storage, { location: tableLocation(context, table) })
   if (latest === undefined) return false
   await updateObject(context.database, table.objectId, { state: 'ready' })
   return true
@@ -131,9 +132,10 @@ export async function resolvePoint(
     throw branchNotFoundError(branch)
   const version = named.version ?? undefined
   if (version === undefined) return { location, branch }
-  if ((await context.manifestStore.describe(location, version, branch)) === undefined)
+  const point = { location, branch, version }
+  if ((await findManifest(context.storage, point)) === undefined)
     throw versionNotFoundError(id, branch, version)
-  return { location, branch, version }
+  return point
 }
 
 export function versionNotFoundError(id: Identifier, branch = mainBranch, version?: number): CatalogError {

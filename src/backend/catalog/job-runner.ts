@@ -16,6 +16,7 @@ import { findTableById, type TableEntry } from '../database/objects.ts'
 import type { CatalogDatabase, CatalogTables } from '../database/schema.ts'
 import type { Updateable } from 'kysely'
 import type { Logger } from 'pino'
+import { toCatalogError } from './known-errors.ts'
 import type { Lock } from './locks.ts'
 import { startLoop } from './start-loop.ts'
 
@@ -77,7 +78,7 @@ export function startJobRunner(
     try {
       await jobLock.runIfFree(objectId, async () => {
         const job = await findJob(database, jobId)
-        if (job === undefined || job.endedAt !== undefined) return
+        if (job === undefined || job.endedAt !== null) return
         onStart()
         await execute(job)
         hasRun = true
@@ -130,7 +131,7 @@ export function startJobRunner(
       const pauses = new Backoff(endPauses)
       for (;;) {
         const job = await findJob(database, jobId)
-        if (job?.endedAt !== undefined || Date.now() >= deadline) return job
+        if (job?.endedAt != null || Date.now() >= deadline) return job
         await setTimeout(pauses.next())
       }
     },
@@ -144,10 +145,8 @@ export function startJobRunner(
 }
 
 function describeFailure(error: unknown): JobFailure {
-  const { kind, message } =
-    error instanceof CatalogError && error.kind !== 'Internal'
-      ? error
-      : ({ kind: 'Internal', message: 'internal error; see the log of the catalog for this job' } as const)
+  const { kind, message: known } = toCatalogError(error)
+  const message = kind === 'Internal' ? 'internal error; see the log of the catalog for this job' : known
   return { kind, message, retryable: kind === 'ServiceUnavailable' || kind === 'ConcurrentModification' }
 }
 

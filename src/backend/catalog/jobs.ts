@@ -95,7 +95,7 @@ function listEvents({ jobId, operation, state, createdAt, startedAt, endedAt, re
     { name: 'QUEUED', at: createdAt, rows: null },
     { name: 'IN_PROGRESS', at: startedAt, rows: null },
     { name: wireStates[state], at: endedAt, rows: typeof done === 'number' ? BigInt(done) : null },
-  ].filter(({ at }) => at !== undefined)
+  ].filter(({ at }) => at !== null)
   const events = changes.slice(Math.max(0, changes.length - limit))
   const text = (of: (event: (typeof events)[number]) => string | null) =>
     vectorFromArray(events.map(of), new Utf8())

@@ -12,7 +12,6 @@ import {
   hasChildren,
   insertNamespace,
   listNames,
-  listTablePaths,
   removeNamespace,
   updateObject,
 } from '../database/objects.ts'
@@ -97,7 +96,7 @@ export const namespaceOperations = {
     const { page_token: sent = '', limit } = request
     const page = { page_token: Buffer.from(sent, 'base64url').toString(), limit }
     const objects = request.include_declared ? 'tables' : 'tables with data'
-    const paths = await listTablePaths(context.database, objects, toSlice(page))
+    const paths = await listNames(context.database, objects, undefined, toSlice(page))
     const { entries, token } = takePage(paths, (path) => path, page)
     const next = token.page_token
     return {

@@ -6,7 +6,6 @@ import type { Logger } from 'pino'
 import { openDatabase } from '../database/open-database.ts'
 import { readCatalogIdentity, recordStorageMarked, type CatalogDatabase } from '../database/schema.ts'
 import { openEngine } from '../engine/lancedb-engine.ts'
-import { openManifestStore } from '../engine/manifest/manifest-store.ts'
 import type { BackendSettings } from '../settings/backend-settings.ts'
 import { openStorage } from '../storage/open-storage.ts'
 import type { Storage } from '../storage/storage.ts'
@@ -52,11 +51,11 @@ export async function openCatalog(
   settings: BackendSettings,
   log: Logger,
   outbound: Outbound,
-  openManifests = openManifestStore,
+  openFiles = openStorage,
 ): Promise<CatalogContext> {
   const opened = new ClosingStack()
   try {
-    const { storage, root, close } = await openStorage(settings.data, outbound)
+    const { storage, root, close } = await openFiles(settings.data, outbound)
     opened.push(close)
     const engine = openEngine({ storage, decodedUploadBytes: 8 * settings.limits.maxUploadBytes })
     opened.push(() => engine.close())
@@ -67,7 +66,6 @@ export async function openCatalog(
     const context: CatalogContext = {
       database,
       engine,
-      manifestStore: openManifests(storage),
       storage,
       root,
       locationLock: openLock('location', locks),

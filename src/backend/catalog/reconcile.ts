@@ -3,11 +3,12 @@ import { findTableById, updateObject, type TableEntry } from '../database/object
 import {
   deleteVersionRecords,
   finishVersion,
-  hasPendingVersions,
   listPendingVersions,
   type VersionKey,
   type VersionRecord,
 } from '../database/versions.ts'
+import { publishRetainedManifest } from '../engine/manifest/commits.ts'
+import { removeManifest } from '../engine/manifest/manifest-files.ts'
 import { mainBranch, tableLocation, type CatalogContext } from './context.ts'
 
 /** Recorded commits per branch that can be replayed. A client that lost a response retries soon. */
@@ -24,8 +25,8 @@ export async function reconcileVersions(context: CatalogContext, objectId: strin
   // Newest first: a concurrent reader then sees the newest version, which contains the older ones.
   for (const record of pending.toSorted((one, other) => other.version - one.version)) {
     if (record.state === 'deleted') {
-      const location = tableLocation(context, table)
-      await context.manifestStore.remove(location, record.version, record.branch)
+      const { version, branch } = record
+      await removeManifest(context.storage, { location: tableLocation(context, table), version, branch })
       await deleteRecord(context, record)
     } else if (!(await publishVersion(context, table, record)))
       context.log.error({ table: objectId, version: record.version }, 'committed version lost')
@@ -35,7 +36,7 @@ export async function reconcileVersions(context: CatalogContext, objectId: strin
 
 /** Reconciles a table whose commit lock the caller does not hold. */
 export async function reconcileIfPending(context: CatalogContext, objectId: string): Promise<void> {
-  if (!(await hasPendingVersions(context.database, objectId))) return
+  if ((await listPendingVersions(context.database, objectId)).length === 0) return
   await context.commitLock.runExclusive(objectId, async () => {})
 }
 
@@ -51,7 +52,7 @@ export async function publishVersion(
 ): Promise<boolean> {
   try {
     const retained = { ...record, retainedPath: retainedManifestPath(context, record) }
-    await context.manifestStore.publishRetained(tableLocation(context, table), retained)
+    await publishRetainedManifest(context.storage, tableLocation(context, table), retained)
   } catch (error) {
     if (!(error instanceof CatalogError && error.kind === 'ConcurrentModification')) throw error
     await deleteRecord(context, record)
@@ -96,7 +97,7 @@ export async function deleteUnusedRetainedManifests(
   context: CatalogContext,
   objectId: string,
 ): Promise<void> {
-  if (await hasPendingVersions(context.database, objectId)) return
+  if ((await listPendingVersions(context.database, objectId)).length > 0) return
   await context.storage.removeAll(retainedManifestsFolder(context, objectId))
 }
 

@@ -1,5 +1,6 @@
 import { CatalogError, invalidInput, quoteForMessage } from 'catalog-gateway/catalog-api'
 import { deleteVersionRecords } from '../database/versions.ts'
+import { findManifest } from '../engine/manifest/manifest-files.ts'
 import {
   tableLocation,
   type CatalogContext,
@@ -119,5 +120,5 @@ export const referenceOperations = {
 
 async function branchExists(context: CatalogContext, location: string, name: string): Promise<boolean> {
   if ((await context.engine.branches.find(location, name)) !== undefined) return true
-  return (await context.manifestStore.describe(location, undefined, name)) !== undefined
+  return (await findManifest(context.storage, { location, branch: name })) !== undefined
 }

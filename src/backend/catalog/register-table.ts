@@ -12,6 +12,7 @@ import {
 import type { CatalogDatabase } from '../database/schema.ts'
 import { tableLocation, type CatalogContext } from './context.ts'
 import { requireNamespace, requireSameTable, alreadyExistsError, requireTable } from './find-table.ts'
+import { toCatalogError } from './known-errors.ts'
 import type { Operations } from './operations.ts'
 import { lockTables } from './table-locks.ts'
 
@@ -96,10 +97,10 @@ function parseLocation(location: string): string {
 async function requireDataset(context: CatalogContext, location: string): Promise<void> {
   const folder = tableLocation(context, { location })
   try {
-    await context.manifestStore.assertConfined(context.root, folder)
-    await context.engine.describe(folder)
+    await context.storage.assertConfined(context.root, folder)
+    await context.engine.describe({ location: folder })
   } catch (error) {
-    if (!(error instanceof CatalogError) || error.status >= 500) throw error
+    if (toCatalogError(error).status >= 500) throw error
     throw invalidInput('location: no readable dataset found', { cause: error })
   }
 }

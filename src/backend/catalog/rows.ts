@@ -2,7 +2,7 @@ import { CatalogError, type Identifier, formatIdentifierForMessage } from 'catal
 import { type RequestOf, type ResponseOf } from '../schemas/operation-schemas.ts'
 import { findTableById, updateObject, type Properties, type TableEntry } from '../database/objects.ts'
 import { withoutRows } from '../engine/arrow/arrow-file.ts'
-import type { MergeCounts } from '../engine/tables/rows.ts'
+import type { Engine } from '../engine/lancedb-engine.ts'
 import {
   tableLocation,
   type CatalogContext,
@@ -43,7 +43,7 @@ export const rowOperations = {
 
   async CountTableRows(context, { id, request }) {
     const { point } = await requirePoint(context, id, request)
-    return await context.engine.count(point.location, { ...point, predicate: request.predicate })
+    return await context.engine.count(point, request.predicate)
   },
 
   /** Runs a query. Yields the bytes of one Arrow IPC file. */
@@ -54,12 +54,12 @@ export const rowOperations = {
 
   async ExplainTableQueryPlan(context, { id, request: { branch, query, verbose } }) {
     const { point } = await requirePoint(context, id, { ...query, branch: query.branch || branch })
-    return await context.engine.plans.explain(point, query, verbose)
+    return await context.engine.explain(point, query, verbose)
   },
 
   async AnalyzeTableQueryPlan(context, { id, request: { branch, query } }) {
     const { point } = await requirePoint(context, id, { ...query, branch: query.branch || branch })
-    return await context.engine.plans.analyze(point, query)
+    return await context.engine.analyze(point, query)
   },
 
   /** A declared table is created by the first merge; if that inserts nothing, it is TableNotFound (404). */
@@ -75,9 +75,7 @@ export const rowOperations = {
     }
     const point = await resolvePoint(context, id, table, request)
     return toResponse(
-      await context.dataLock.runShared(table.objectId, () =>
-        context.engine.rows.merge(point, upload, request),
-      ),
+      await context.dataLock.runShared(table.objectId, () => context.engine.merge(point, upload, request)),
     )
   },
 
@@ -87,19 +85,19 @@ export const rowOperations = {
    */
   async UpdateTable(context, { id, request }) {
     const { table, point } = await requirePoint(context, id, { branch: request.branch })
-    const { version, rows } = await context.dataLock.runShared(table.objectId, () =>
-      context.engine.rows.update(point, request.predicate, request.updates),
+    const { version, rowsUpdated } = await context.dataLock.runShared(table.objectId, () =>
+      context.engine.update(point, request.predicate, request.updates),
     )
     const properties = request.properties && (await addProperties(context, table, request.properties))
-    return { version, updated_rows: rows, properties: { ...(properties ?? table.properties) } }
+    return { version, updated_rows: rowsUpdated, properties: { ...(properties ?? table.properties) } }
   },
 
   async DeleteFromTable(context, { id, request: { branch, predicate } }) {
     const { table, point } = await requirePoint(context, id, { branch })
-    const { version, rows } = await context.dataLock.runShared(table.objectId, () =>
-      context.engine.rows.delete(point, predicate),
+    const { version, numDeletedRows } = await context.dataLock.runShared(table.objectId, () =>
+      context.engine.delete(point, predicate),
     )
-    return { version, num_deleted_rows: rows }
+    return { version, num_deleted_rows: numDeletedRows }
   },
 } satisfies Operations
 
@@ -126,7 +124,7 @@ async function createByMerge(
     if (await hasDataUnderLock(context, table)) return undefined
     const point = { location: tableLocation(context, table) }
     await context.engine.create(point.location, withoutRows(upload), 'create')
-    const merge = () => context.engine.rows.merge(point, upload, request)
+    const merge = () => context.engine.merge(point, upload, request)
     try {
       const merged = await merge()
       // Keys that are there twice would make every later merge of them ambiguous.
@@ -140,13 +138,13 @@ async function createByMerge(
   })
 }
 
-function toResponse({
-  version,
-  inserted,
-  updated,
-  deleted,
-}: MergeCounts): ResponseOf<'MergeInsertIntoTable'> {
-  return { version, num_inserted_rows: inserted, num_updated_rows: updated, num_deleted_rows: deleted }
+function toResponse(merged: Awaited<ReturnType<Engine['merge']>>): ResponseOf<'MergeInsertIntoTable'> {
+  return {
+    version: merged.version,
+    num_inserted_rows: merged.numInsertedRows,
+    num_updated_rows: merged.numUpdatedRows,
+    num_deleted_rows: merged.numDeletedRows,
+  }
 }
 
 /** Returns undefined if they cannot be recorded. */

@@ -35,21 +35,13 @@ export const tableOperations = {
     const point = await resolvePoint(context, id, table, request)
     const { location } = point
     const found =
-      request.load_detailed_metadata && tableHasData
-        ? await context.engine.describe(location, { ...point, includeStats: true })
-        : undefined
-    const stats = found?.stats
+      request.load_detailed_metadata && tableHasData ? await context.engine.describe(point) : undefined
     return {
       table: id.at(-1) ?? '',
       namespace: id.slice(0, -1),
       location,
       ...(request.with_table_uri ? { table_uri: context.storage.toUri(location) } : {}),
-      ...(found && {
-        version: found.version,
-        schema: found.schema(dialect),
-        metadata: { ...found.metadata },
-      }),
-      ...(stats && { stats: { num_deleted_rows: stats.numDeletedRows, num_fragments: stats.numFragments } }),
+      ...(found && { ...found, schema: found.schema(dialect), metadata: { ...found.metadata } }),
       properties: { ...table.properties },
       managed_versioning: true,
       ...(request.check_declared ? { is_only_declared: !tableHasData } : {}),

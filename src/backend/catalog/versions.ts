@@ -2,7 +2,12 @@ import { invalidInput, quoteForMessage, transactionNotFound } from 'catalog-gate
 import type { ResponseOf } from '../schemas/operation-schemas.ts'
 import { findObject, type Properties, type TableEntry } from '../database/objects.ts'
 import { findVersionMetadata } from '../database/versions.ts'
-import type { StoredVersion } from '../engine/manifest/manifest-files.ts'
+import {
+  findManifest,
+  findTransaction,
+  listManifests,
+  type StoredVersion,
+} from '../engine/manifest/manifest-files.ts'
 import {
   branchNotFoundError,
   normalizeBranch,
@@ -34,7 +39,7 @@ export const versionOperations = {
     const after = Number(token || (descending ? Number.MAX_SAFE_INTEGER : 0))
     // Clients request the newest version before nearly every read and write.
     const newest = descending && token === '' && limit !== undefined ? limit + 1 : undefined
-    const stored = await context.manifestStore.list(location, branch, newest)
+    const stored = await listManifests(context.storage, { location, branch }, newest)
     if (stored.length === 0 && branch !== mainBranch) throw branchNotFoundError(branch)
     const ordered = descending ? stored : stored.toReversed()
     const rest = ordered.filter(({ version }) => (descending ? version < after : version > after))
@@ -49,11 +54,8 @@ export const versionOperations = {
     const branch = normalizeBranch(request.branch)
     const table = await requireTable(context.database, id)
     await reconcileIfPending(context, table.objectId)
-    const stored = await context.manifestStore.describe(
-      tableLocation(context, table),
-      request.version,
-      branch,
-    )
+    const point = { location: tableLocation(context, table), branch, version: request.version }
+    const stored = await findManifest(context.storage, point)
     const [version] = await addMetadata(context, table, branch, stored === undefined ? [] : [stored])
     if (version === undefined) throw versionNotFoundError(id, branch, request.version)
     return { version }
@@ -78,7 +80,7 @@ export const versionOperations = {
     if (table?.kind !== 'table' || !(await hasData(context, table))) throw transactionNotFound(id)
     const location = tableLocation(context, table)
     const branches = [...(await context.engine.branches.list(location)).keys()]
-    const transaction = await context.manifestStore.findTransaction(location, branches, name)
+    const transaction = await findTransaction(context.storage, location, branches, name)
     if (transaction === undefined) throw transactionNotFound(id)
     const { uuid, version, readVersion, kind, branch } = transaction
     return {

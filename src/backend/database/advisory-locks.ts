@@ -8,7 +8,6 @@ import { Backoff, TimeoutExceeded, withTimeout } from 'catalog-gateway/lib'
 
 interface LockSession {
   readonly client: Client
-  readonly statementTimeoutMs: number
   isLost: boolean
   /** Makes the next work open another session. */
   readonly lose: () => void
@@ -64,8 +63,8 @@ export class AdvisoryLocks {
   /** Runs `work` under a lock unless another replica holds it. */
   async runIfFree(name: string, work: () => Promise<void>): Promise<void> {
     const session = await this.#getSession()
-    if (await executeLock(session, acquire, [this.#computeKey(name)]))
-      await this.#runHolding(session, name, work)
+    const isFree = await this.#execute(session, acquire, [this.#computeKey(name)])
+    if (isFree) await this.#runHolding(session, name, work)
   }
 
   /** Throws ServiceUnavailable (503) if the current work runs under a lost lock. */
@@ -88,26 +87,26 @@ export class AdvisoryLocks {
       return await this.#currentSession.run(session, work)
     } finally {
       // Not awaited: it precedes the next query of this process. A lost session holds no locks.
-      executeLock(session, release, [this.#computeKey(name)]).catch(() => undefined)
+      this.#execute(session, release, [this.#computeKey(name)]).catch(() => undefined)
     }
   }
 
   async #acquire(session: LockSession, name: string): Promise<void> {
     const key = this.#computeKey(name)
     const gate = this.#computeKey(`gate ${name}`)
-    const tryAcquire = () => executeLock(session, acquirePastGate, [key, gate])
+    const tryAcquire = () => this.#execute(session, acquirePastGate, [key, gate])
     if (await tryAcquire()) return
     const deadline = Date.now() + lockTimeoutMs
     const pauses = new Backoff(pauseBounds)
     let hasGate = false
     try {
       while (Date.now() < deadline) {
-        if (!hasGate) hasGate = await executeLock(session, acquire, [gate])
+        if (!hasGate) hasGate = await this.#execute(session, acquire, [gate])
         await setTimeout(pauses.next())
         if (await tryAcquire()) return
       }
     } finally {
-      if (hasGate) await executeLock(session, release, [gate])
+      if (hasGate) await this.#execute(session, release, [gate])
     }
     throw new CatalogError('ServiceUnavailable', 'another replica holds the lock of this object; retry', {
       headers: { 'retry-after': '5' },
@@ -119,7 +118,7 @@ export class AdvisoryLocks {
   }
 
   async #openSession(): Promise<LockSession> {
-    const state = { isLost: false, last: Promise.resolve(), statementTimeoutMs: this.#statementTimeoutMs }
+    const state = { isLost: false, last: Promise.resolve() }
     const lose = (): void => {
       if (!state.isLost) this.#session = undefined
       state.isLost = true
@@ -135,23 +134,22 @@ export class AdvisoryLocks {
   #computeKey(name: string): string {
     return createHash('sha256').update(`${this.#scope} ${name}`).digest().readBigInt64BE().toString()
   }
-}
-
-async function executeLock(session: LockSession, text: string, values: string[]): Promise<boolean> {
-  const response = session.last.then(async () => {
-    if (session.isLost) throw databaseUnavailableError()
-    const query = session.client.query<{ done: boolean }>({ text, values })
-    try {
-      const { rows } = await withTimeout(query, session.statementTimeoutMs)
-      return rows[0]?.done === true
-    } catch (error) {
-      if (!(error instanceof TimeoutExceeded)) throw error
-      session.lose()
-      // Also frees the locks, if the server still answers.
-      session.client.end().catch(() => undefined)
-      throw databaseUnavailableError(error)
-    }
-  })
-  session.last = response.catch(() => undefined)
-  return await response
+  async #execute(session: LockSession, text: string, values: string[]): Promise<boolean> {
+    const response = session.last.then(async () => {
+      if (session.isLost) throw databaseUnavailableError()
+      const query = session.client.query<{ done: boolean }>({ text, values })
+      try {
+        const { rows } = await withTimeout(query, this.#statementTimeoutMs)
+        return rows[0]?.done === true
+      } catch (error) {
+        if (!(error instanceof TimeoutExceeded)) throw error
+        session.lose()
+        // Also frees the locks, if the server still answers.
+        session.client.end().catch(() => undefined)
+        throw databaseUnavailableError(error)
+      }
+    })
+    session.last = response.catch(() => undefined)
+    return await response
+  }
 }

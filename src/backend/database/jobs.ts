@@ -23,17 +23,7 @@ export interface JobFailure {
   readonly retryable: boolean
 }
 
-export interface Job extends NewJob {
-  readonly jobId: string
-  readonly state: JobState
-  readonly attempts: number
-  readonly result: JobResult | undefined
-  readonly failure: JobFailure | undefined
-  /** Milliseconds since the epoch. */
-  readonly createdAt: number
-  readonly startedAt: number | undefined
-  readonly endedAt: number | undefined
-}
+export type Job = NonNullable<Awaited<ReturnType<typeof findJob>>>
 
 /** Adds a queued job. Returns its random id. */
 export async function insertJob(database: CatalogDatabase, job: NewJob): Promise<string> {
@@ -54,27 +44,27 @@ export async function insertJob(database: CatalogDatabase, job: NewJob): Promise
   return jobId
 }
 
-export async function findJob(database: CatalogDatabase, jobId: string): Promise<Job | undefined> {
-  const row = await database
+export async function findJob(database: CatalogDatabase, jobId: string) {
+  const found = await database
     .selectFrom('table_jobs')
-    .selectAll()
+    .select(['job_id as jobId', 'operation', 'object_id as objectId', 'path', 'request', 'state', 'attempts'])
+    .select([
+      'result',
+      'failure',
+      'created_at as createdAt',
+      'started_at as startedAt',
+      'ended_at as endedAt',
+    ])
     .where('job_id', '=', jobId)
     .executeTakeFirst()
-  if (row === undefined) return undefined
+  if (found === undefined) return undefined
+  const { request, result, failure } = found
   /* oxlint-disable typescript/no-unsafe-type-assertion -- written by this program */
   return {
-    jobId: row.job_id,
-    operation: row.operation,
-    objectId: row.object_id,
-    path: row.path,
-    request: JSON.parse(row.request) as NewJob['request'],
-    state: row.state,
-    attempts: row.attempts,
-    result: row.result === null ? undefined : (JSON.parse(row.result) as JobResult),
-    failure: row.failure === null ? undefined : (JSON.parse(row.failure) as JobFailure),
-    createdAt: row.created_at,
-    startedAt: row.started_at ?? undefined,
-    endedAt: row.ended_at ?? undefined,
+    ...found,
+    request: JSON.parse(request) as NewJob['request'],
+    result: result === null ? undefined : (JSON.parse(result) as JobResult),
+    failure: failure === null ? undefined : (JSON.parse(failure) as JobFailure),
   }
   /* oxlint-enable typescript/no-unsafe-type-assertion */
 }

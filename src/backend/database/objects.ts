@@ -106,17 +106,14 @@ async function insert(
   return inserted.numInsertedOrUpdatedRows === 1n
 }
 
-/** A new `id` must be free and have an existing parent. Returns false if the object does not exist. */
+/** A new `id` must be free and have an existing parent. */
 export async function updateObject(
   database: CatalogDatabase,
   objectId: string,
-  {
-    id,
-    state,
-    properties,
-  }: { readonly id?: Identifier; readonly state?: TableState; readonly properties?: Properties },
-): Promise<boolean> {
-  const updated = await database
+  changes: { readonly id?: Identifier; readonly state?: TableState; readonly properties?: Properties },
+): Promise<void> {
+  const { id, state, properties } = changes
+  await database
     .updateTable('objects')
     .set({
       ...(id && pathColumns(id)),
@@ -124,8 +121,7 @@ export async function updateObject(
       ...(properties && { properties: JSON.stringify(properties) }),
     })
     .where('object_id', '=', objectId)
-    .executeTakeFirst()
-  return updated.numUpdatedRows === 1n
+    .execute()
 }
 
 function pathColumns(id: Identifier): Pick<CatalogTables['objects'], 'path' | 'parent_path' | 'name'> {
@@ -144,35 +140,22 @@ export interface Slice {
 
 export type ListedObjects = 'namespaces' | 'tables' | 'tables with data'
 
-/** Lists the names of the children of a namespace, in the byte order of UTF-8. */
+/** Lists the names of the children of a namespace, or else the paths of all objects, in the byte order of UTF-8. */
 export async function listNames(
   database: CatalogDatabase,
   objects: ListedObjects,
-  parentPath: string,
+  parentPath: string | undefined,
   { after, limit }: Slice,
 ): Promise<string[]> {
-  let query = selectObjects(database, objects).select('name').where('parent_path', '=', parentPath)
-  if (after !== undefined) query = query.where('name', '>', after)
+  const key = parentPath === undefined ? 'path' : 'name'
+  let query = database.selectFrom('objects').select(`${key} as key`).orderBy(key)
+  if (objects === 'namespaces') query = query.where('kind', '=', 'namespace')
+  else if (objects === 'tables') query = query.where('kind', '=', 'table')
+  else query = query.where('state', '=', 'ready')
+  if (parentPath !== undefined) query = query.where('parent_path', '=', parentPath)
+  if (after !== undefined) query = query.where(key, '>', after)
   if (limit !== undefined) query = query.limit(limit)
-  return (await query.orderBy('name').execute()).map((row) => row.name)
-}
-
-/** Lists the paths of all tables, in the byte order of UTF-8. */
-export async function listTablePaths(
-  database: CatalogDatabase,
-  objects: ListedObjects,
-  { after, limit }: Slice,
-): Promise<string[]> {
-  let query = selectObjects(database, objects).select('path')
-  if (after !== undefined) query = query.where('path', '>', after)
-  if (limit !== undefined) query = query.limit(limit)
-  return (await query.orderBy('path').execute()).map((row) => row.path)
-}
-
-function selectObjects(database: CatalogDatabase, objects: ListedObjects) {
-  const query = database.selectFrom('objects')
-  if (objects === 'namespaces') return query.where('kind', '=', 'namespace')
-  return objects === 'tables' ? query.where('kind', '=', 'table') : query.where('state', '=', 'ready')
+  return (await query.execute()).map((row) => row.key)
 }
 
 /** Whether a namespace has tables or namespaces. */

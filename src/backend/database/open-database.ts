@@ -27,15 +27,7 @@ export async function openDatabase(
     const database = await openSqlite(join(location, 'catalog.sqlite'))
     return { database, locks: undefined, close: () => database.destroy() }
   }
-  const { database, locks } = await openPostgres(postgres, log)
-  return {
-    database,
-    locks,
-    close: async () => {
-      await database.destroy()
-      await locks.close()
-    },
-  }
+  return await openPostgres(postgres, log)
 }
 
 /** How long opening waits for another process that holds the file. */

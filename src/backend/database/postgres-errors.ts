@@ -31,23 +31,22 @@ export function isConflict(error: unknown): boolean {
 /** Converts to ConcurrentModification (409), ServiceUnavailable (503) or InvalidInput (400); otherwise undefined. */
 export function toPostgresCatalogError(error: unknown): CatalogError | undefined {
   if (!(error instanceof Error)) return undefined
-  if (isConflict(error)) {
-    return new CatalogError('ConcurrentModification', 'too many concurrent changes of the catalog; retry', {
-      cause: error,
-    })
+  const code = getErrorCode(error)
+  if (conflictCodes.has(code)) {
+    const message = 'too many concurrent changes of the catalog; retry'
+    return new CatalogError('ConcurrentModification', message, { cause: error })
   }
-  if (unstorableTextCodes.has(getErrorCode(error)))
+  if (unstorableTextCodes.has(code))
     return invalidInput('a string contains a NUL character', { cause: error })
-  if (getErrorCode(error) === limitExceededCode) {
+  if (code === limitExceededCode) {
     const message =
       'an id, a name or a location is too long for the database of this catalog; use at most 2,600 bytes'
     return invalidInput(message, { cause: error })
   }
-  if (!('syscall' in error && getErrorCode(error) === 'ENOENT' && error.syscall !== 'connect')) {
-    if (unavailableCodes.test(getErrorCode(error)) || lostConnectionMessages.test(error.message))
-      return databaseUnavailableError(error)
-  }
-  return undefined
+  // Of a file, unless it is the socket of the server.
+  if (code === 'ENOENT' && 'syscall' in error && error.syscall !== 'connect') return undefined
+  const isUnavailable = unavailableCodes.test(code) || lostConnectionMessages.test(error.message)
+  return isUnavailable ? databaseUnavailableError(error) : undefined
 }
 
 export function databaseUnavailableError(cause?: unknown): CatalogError {

@@ -13,11 +13,6 @@ import { migrateDatabase, type CatalogDatabase, type CatalogTables } from './sch
 
 type PostgresSettings = NonNullable<BackendSettings['store']['postgres']>
 
-export interface PostgresDatabase {
-  readonly database: CatalogDatabase
-  readonly locks: AdvisoryLocks
-}
-
 const connectTimeoutMs = 10_000
 /** How long a server may be silent during a statement, in ms. If its host vanishes, TCP alone tries for 15 minutes. */
 const defaultSilenceMs = { locks: 15_000, others: 120_000 }
@@ -31,11 +26,7 @@ const keepAliveSettings =
  * Migrates the schema; concurrent replicas migrate one after the other. Rejects with an error that hides the URL. No
  * connection to a server that only reads is used: after a failover, the address of the primary may still lead to it.
  */
-export async function openPostgres(
-  settings: PostgresSettings,
-  log: Logger,
-  silenceMs = defaultSilenceMs,
-): Promise<PostgresDatabase> {
+export async function openPostgres(settings: PostgresSettings, log: Logger, silenceMs = defaultSilenceMs) {
   const { schema, maxConnections } = settings
   const readConfig = createConfigReader(settings, log)
   class Client extends pg.Client {
@@ -87,7 +78,11 @@ export async function openPostgres(
     await database.destroy()
     throw error
   }
-  return { database: withSerializableTransactions(database, () => locks.assertHeld()), locks }
+  const close = async (): Promise<void> => {
+    await database.destroy()
+    await locks.close()
+  }
+  return { database: withSerializableTransactions(database, () => locks.assertHeld()), locks, close }
 }
 
 /**

@@ -10,52 +10,33 @@ export interface VersionKey {
 }
 
 /** The record of a version that a client commits, or of any version that is to be deleted. */
-export interface VersionRecord extends VersionKey {
-  /** The staging manifest as the client spelled it. */
-  readonly manifestPath: string
-  readonly manifestSize: number
-  readonly eTag: string | undefined
-  readonly namingScheme: 'V1' | 'V2'
-  readonly metadata: Properties | undefined
-  /** The name of the retained manifest. */
-  readonly retainedName: string
-}
-
-/** A version whose manifest does not agree with its record yet. */
-export interface PendingVersion extends VersionRecord {
-  readonly state: VersionState
-}
+export type VersionRecord = ReturnType<typeof toRecord>
 
 export async function findVersion(
   database: CatalogDatabase,
-  key: VersionKey,
-): Promise<PendingVersion | undefined> {
-  const [found] = await selectVersions(database, key.objectId)
-    .where('branch', '=', key.branch)
-    .where('version', '=', key.version)
-    .execute()
-  return found && toVersion(key.objectId, found)
-}
-
-/** Lists the versions of a table that may not have their final names yet, or are still to be deleted. */
-export async function listPendingVersions(
-  database: CatalogDatabase,
-  objectId: string,
-): Promise<readonly PendingVersion[]> {
-  const rows = await selectVersions(database, objectId).where('state', 'in', pendingStates).execute()
-  return rows.map((row) => toVersion(objectId, row))
+  { objectId, branch, version }: VersionKey,
+): Promise<VersionRecord | undefined> {
+  const found = await selectVersions(database)
+    .where((where) => where.and({ object_id: objectId, branch, version }))
+    .executeTakeFirst()
+  return found && toRecord(found)
 }
 
 const pendingStates: readonly VersionState[] = ['recorded', 'deleted']
 
-/** Whether storage still lags behind the records of a table. Queried before every use of its data. */
-export async function hasPendingVersions(database: CatalogDatabase, objectId: string): Promise<boolean> {
-  const pending = database
-    .selectFrom('table_versions')
-    .select('version')
+/**
+ * Lists the versions of a table that may not have their final names yet, or are still to be deleted. Queried before every
+ * use of its data.
+ */
+export async function listPendingVersions(
+  database: CatalogDatabase,
+  objectId: string,
+): Promise<readonly VersionRecord[]> {
+  const found = await selectVersions(database)
     .where('state', 'in', pendingStates)
     .where('object_id', '=', objectId)
-  return (await pending.limit(1).executeTakeFirst()) !== undefined
+    .execute()
+  return found.map(toRecord)
 }
 
 /** Returns object ids. */
@@ -79,34 +60,37 @@ export async function findVersionMetadata(
   const rows = await database
     .selectFrom('table_versions')
     .select(['version', 'metadata'])
-    .where('object_id', '=', objectId)
-    .where('branch', '=', branch)
-    .where('version', '>=', first)
-    .where('version', '<=', last)
+    .where((where) => where.and({ object_id: objectId, branch }))
+    .where((where) => where.between('version', first, last))
     .where('metadata', 'is not', null)
     .execute()
   return new Map(rows.map(({ version, metadata }) => [version, parseProperties(metadata ?? '{}')]))
 }
 
+const versionKey = ['object_id', 'branch', 'version'] as const
+
 /** Replaces a record of that version: that of a manifest which no longer exists. */
-export async function recordVersion(database: CatalogDatabase, record: VersionRecord): Promise<void> {
-  const { objectId, branch, version } = record
-  await deleteVersionRecords(database, { objectId, branch, first: version, last: version })
+export async function recordVersion(
+  database: CatalogDatabase,
+  record: Omit<VersionRecord, 'state'>,
+): Promise<void> {
+  const values = {
+    object_id: record.objectId,
+    branch: record.branch,
+    version: record.version,
+    staging_path: record.manifestPath,
+    manifest_size: record.manifestSize,
+    e_tag: record.eTag ?? null,
+    naming_scheme: record.namingScheme,
+    metadata: record.metadata === undefined ? null : JSON.stringify(record.metadata),
+    state: 'recorded',
+    kept_name: record.retainedName,
+    created_at: Date.now(),
+  } as const
   await database
     .insertInto('table_versions')
-    .values({
-      object_id: objectId,
-      branch,
-      version,
-      staging_path: record.manifestPath,
-      manifest_size: record.manifestSize,
-      e_tag: record.eTag ?? null,
-      naming_scheme: record.namingScheme,
-      metadata: record.metadata === undefined ? null : JSON.stringify(record.metadata),
-      state: 'recorded',
-      kept_name: record.retainedName,
-      created_at: Date.now(),
-    })
+    .values(values)
+    .onConflict((conflict) => conflict.columns(versionKey).doUpdateSet(values))
     .execute()
 }
 
@@ -123,9 +107,7 @@ export async function recordDeletedVersions(
       .insertInto('table_versions')
       .values({ object_id: objectId, branch, version, ...unknown, created_at: Date.now() })
       .onConflict((conflict) =>
-        conflict
-          .columns(['object_id', 'branch', 'version'])
-          .doUpdateSet({ state: 'deleted', staging_path: '', metadata: null }),
+        conflict.columns(versionKey).doUpdateSet({ state: 'deleted', staging_path: '', metadata: null }),
       )
       .execute()
   }
@@ -139,9 +121,7 @@ export async function finishVersion(
   await database
     .updateTable('table_versions')
     .set({ state: 'final' })
-    .where('object_id', '=', objectId)
-    .where('branch', '=', branch)
-    .where('version', '=', version)
+    .where((where) => where.and({ object_id: objectId, branch, version }))
     .execute()
 }
 
@@ -160,18 +140,17 @@ export async function deleteVersionRecords(
 ): Promise<void> {
   let query = database
     .deleteFrom('table_versions')
-    .where('object_id', '=', objectId)
-    .where('branch', '=', branch)
-    .where('version', '>=', first)
-    .where('version', '<=', last)
+    .where((where) => where.and({ object_id: objectId, branch }))
+    .where((where) => where.between('version', first, last))
   if (keepsMetadata) query = query.where('state', '=', 'final').where('metadata', 'is', null)
   await query.execute()
 }
 
-function selectVersions(database: CatalogDatabase, objectId: string) {
+function selectVersions(database: CatalogDatabase) {
   return database
     .selectFrom('table_versions')
     .select([
+      'object_id as objectId',
       'branch',
       'version',
       'state',
@@ -182,23 +161,17 @@ function selectVersions(database: CatalogDatabase, objectId: string) {
       'metadata',
       'kept_name as retainedName',
     ])
-    .where('object_id', '=', objectId)
 }
 
-function toVersion(
-  objectId: string,
-  {
-    eTag,
-    metadata,
-    retainedName,
-    ...row
-  }: Awaited<ReturnType<ReturnType<typeof selectVersions>['executeTakeFirstOrThrow']>>,
-): PendingVersion {
+type SelectedVersion = Awaited<ReturnType<ReturnType<typeof selectVersions>['executeTakeFirstOrThrow']>>
+
+function toRecord({ eTag, metadata, retainedName, ...selected }: SelectedVersion) {
   return {
-    ...row,
-    objectId,
+    ...selected,
+    /** The entity tag of the staging manifest that was verified. */
     eTag: eTag ?? undefined,
     metadata: metadata === null ? undefined : parseProperties(metadata),
+    /** The name of the retained manifest. */
     retainedName: retainedName ?? 'none',
   }
 }

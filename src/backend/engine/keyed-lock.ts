@@ -12,12 +12,6 @@ interface LockQueue {
   readonly waiting: Set<Waiter>
 }
 
-interface LockBounds {
-  /** How much shared work of one key runs at a time. */
-  readonly maxShared?: number
-  readonly timeoutMs?: number
-}
-
 /** Shorter than clients and gateways wait for a response. */
 const waitTimeoutMs = 60_000
 
@@ -28,11 +22,10 @@ const waitTimeoutMs = 60_000
 export class KeyedLock {
   readonly #queues = new Map<string, LockQueue>()
   readonly #maxShared: number
-  readonly #timeoutMs: number
 
-  constructor({ maxShared = Number.POSITIVE_INFINITY, timeoutMs = waitTimeoutMs }: LockBounds = {}) {
+  /** `maxShared`: how much shared work of one key runs at a time. */
+  constructor(maxShared = Number.POSITIVE_INFINITY) {
     this.#maxShared = maxShared
-    this.#timeoutMs = timeoutMs
   }
 
   /** How much work waits, with all keys. */
@@ -60,7 +53,7 @@ export class KeyedLock {
         queue.waiting.delete(waiter)
         this.#startWaiting(queue)
         reject(lockTimeoutError())
-      }, this.#timeoutMs)
+      }, waitTimeoutMs)
       const start = (): void => {
         clearTimeout(timer)
         resolve()

@@ -1,10 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { arrowFileType, arrowStreamType, CatalogError, type Operation } from 'catalog-gateway/catalog-api'
+import { arrowFileType, arrowStreamType, type Operation } from 'catalog-gateway/catalog-api'
 import { getMembers, hasErrorCode } from 'catalog-gateway/lib'
-import { toStorageFullError } from '../storage/storage-errors.ts'
-import { toPostgresCatalogError } from '../database/postgres-errors.ts'
 
 /** A response that is still to be sent. */
 export interface Reply {
@@ -62,15 +60,4 @@ function prefersPlainText(accept = ''): boolean {
 
 function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
   return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
-}
-
-/** Any other error becomes Internal without details. */
-export function toCatalogError(error: unknown): CatalogError {
-  if (error instanceof CatalogError && error.kind !== 'Internal') return error
-  const knownError = toPostgresCatalogError(error) ?? toStorageFullError(error)
-  if (knownError !== undefined) return knownError
-  if (error instanceof CatalogError) return error
-  return new CatalogError('Internal', 'internal error; see the log of the catalog for this instance', {
-    cause: error,
-  })
 }

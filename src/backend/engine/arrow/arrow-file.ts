@@ -1,5 +1,9 @@
+import { Block } from 'apache-arrow/fb/block'
+import { CompressionType } from 'apache-arrow/fb/compression-type'
+import { Footer } from 'apache-arrow/fb/footer'
+import type { RecordBatch } from 'apache-arrow/fb/record-batch'
 import { CatalogError } from 'catalog-gateway/catalog-api'
-import { measureBatch } from './arrow-batch.ts'
+import { Builder } from 'flatbuffers'
 import { malformedArrowError, readFileFrames, readFrames, type Frame } from './arrow-frames.ts'
 
 export interface UploadedFile {
@@ -39,6 +43,60 @@ export function streamToFile(stream: Uint8Array, bytesLimit: number): UploadedFi
   return { file: Buffer.concat([...builder.takeChunks(), builder.finish()]), rows, batches: builder.batches }
 }
 
+/** The maximum expansion of an LZ4 block. */
+const lz4Ratio = 255
+/** The row limit for columns without bytes (type null). */
+const emptyRows = 1 << 20
+
+/**
+ * The header determines how much memory the engine allocates, and an excessive allocation aborts the process. So each
+ * buffer must lie within the body and expand no more than its compression allows, and no column may claim more rows
+ * than it can hold.
+ */
+function measureBatch(batch: RecordBatch, body: Uint8Array) {
+  const decodedBytes = measureBuffers(batch, body)
+  const rowsLimit = decodedBytes * 8 + emptyRows
+  const rows = Number(batch.length())
+  if (rows < 0 || rows > rowsLimit)
+    throw malformedArrowError(`a record batch claims ${rows} rows, more than it contains`)
+  const columns = batch.nodesLength()
+  for (let index = 0; index < columns; index++) {
+    const length = Number(batch.nodes(index)?.length() ?? -1)
+    if (length < 0 || length > rowsLimit)
+      throw malformedArrowError(`a column claims ${length} values, more than it contains`)
+  }
+  return { rows, decodedBytes }
+}
+
+function measureBuffers(batch: RecordBatch, body: Uint8Array): number {
+  const codec = batch.compression()?.codec()
+  const bodyView = new DataView(body.buffer, body.byteOffset, body.byteLength)
+  const buffers = batch.buffersLength()
+  let decodedBytes = 0
+  for (let index = 0; index < buffers; index++) {
+    const buffer = batch.buffers(index)
+    const offset = Number(buffer?.offset() ?? -1)
+    const length = Number(buffer?.length() ?? -1)
+    if (offset < 0 || length < 0 || offset + length > body.length) {
+      throw malformedArrowError('a record batch has a buffer out of range')
+    }
+    decodedBytes +=
+      codec === undefined || length === 0 ? length : readDecodedLength(bodyView, offset, length, codec)
+  }
+  return decodedBytes
+}
+
+/** A compressed buffer starts with its decoded length; -1 means that it is stored uncompressed. */
+function readDecodedLength(body: DataView, offset: number, length: number, codec: CompressionType): number {
+  if (length < 8) throw malformedArrowError('truncated compressed buffer')
+  const claimed = Number(body.getBigInt64(offset, true))
+  if (claimed === -1) return length - 8
+  if (claimed < 0 || (codec === CompressionType.LZ4_FRAME && claimed > length * lz4Ratio)) {
+    throw malformedArrowError(`a compressed buffer claims ${claimed} bytes, more than possible`)
+  }
+  return claimed
+}
+
 /** Returns the stream of the same schema without rows. Throws InvalidInput for a malformed stream. */
 export function withoutRows(stream: Uint8Array): Uint8Array {
   const chunks: Uint8Array[] = []
@@ -49,12 +107,11 @@ export function withoutRows(stream: Uint8Array): Uint8Array {
 }
 
 /** Joins Arrow IPC files of one schema. Takes the next file only after the bytes of the previous one were consumed. */
-export async function* joinFiles(
-  first: Uint8Array,
-  next: () => Promise<Uint8Array | null>,
-): AsyncGenerator<Uint8Array> {
+export async function* joinFiles(first: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Uint8Array> {
   const builder = new FileBuilder('a column of dictionary type has more than one dictionary')
-  for (let file: Uint8Array | null = first; file !== null; file = await next()) {
+  readFileFrames(first, (frame) => builder.add(frame))
+  yield* builder.takeChunks()
+  for await (const file of rest) {
     readFileFrames(file, (frame) => builder.add(frame))
     yield* builder.takeChunks()
   }
@@ -117,67 +174,39 @@ class FileBuilder {
   }
 }
 
-interface FileBlock {
-  readonly offset: number
-  /** Bytes before the body, including the continuation marker and the length. */
-  readonly metadataLength: number
-  readonly bodyLength: number
-}
-
-const blockSize = 24
-/** The root offset, the table's directory of four fields and the table: version, schema, two vectors. */
-const tablePosition = 16
-const versionPosition = 20
-const schemaPosition = 24
-const dictionariesPosition = 28
-const batchesPosition = 32
-const vectorsPosition = 36
+/** Where a message is in the file. */
+type FileBlock = Pick<Frame, 'metadataLength' | 'bodyLength'> & { readonly offset: number }
 
 /** The footer must repeat the schema; FlatBuffers offsets are relative, so it contains a copy of the schema message. */
 function buildFooter(
-  schema: Frame,
+  { metadata, header, formatVersion }: Frame,
   dictionaries: readonly FileBlock[],
   batches: readonly FileBlock[],
 ): Buffer {
-  const batchesVector = vectorsPosition + 4 + blockSize * dictionaries.length + 4
-  // Blocks contain 64-bit numbers, so the first one is aligned to 8, and its length is 4 bytes before.
-  const schemaMessage = align(batchesVector + 4 + blockSize * batches.length)
-  const length = align(schemaMessage + schema.metadata.length)
-  const footer = Buffer.alloc(length + 10)
-  footer.writeUInt32LE(tablePosition, 0)
-  footer.writeUInt16LE(12, 4)
-  footer.writeUInt16LE(20, 6)
-  for (const [field, position] of [
-    versionPosition,
-    schemaPosition,
-    dictionariesPosition,
-    batchesPosition,
-  ].entries()) {
-    footer.writeUInt16LE(position - tablePosition, 8 + 2 * field)
-  }
-  footer.writeInt32LE(tablePosition - 4, tablePosition)
-  footer.writeInt16LE(schema.formatVersion, versionPosition)
-  footer.writeUInt32LE(schemaMessage + schema.header.bb_pos - schemaPosition, schemaPosition)
-  footer.writeUInt32LE(vectorsPosition - dictionariesPosition, dictionariesPosition)
-  footer.writeUInt32LE(batchesVector - batchesPosition, batchesPosition)
-  writeBlocks(footer, vectorsPosition, dictionaries)
-  writeBlocks(footer, batchesVector, batches)
-  footer.set(schema.metadata, schemaMessage)
-  footer.writeInt32LE(length, length)
-  footer.write('ARROW1', length + 4, 'latin1')
-  return footer
+  const builder = new Builder()
+  // The alignment of a message.
+  builder.prep(8, metadata.length)
+  // Offsets count from the end; that of a vector is of its length, before its bytes.
+  const message = builder.createByteVector(metadata) - 4
+  Footer.startDictionariesVector(builder, dictionaries.length)
+  const dictionariesVector = endBlocks(builder, dictionaries)
+  Footer.startRecordBatchesVector(builder, batches.length)
+  const batchesVector = endBlocks(builder, batches)
+  Footer.startFooter(builder)
+  Footer.addVersion(builder, formatVersion)
+  Footer.addSchema(builder, message - header.bb_pos)
+  Footer.addDictionaries(builder, dictionariesVector)
+  Footer.addRecordBatches(builder, batchesVector)
+  Footer.finishFooterBuffer(builder, Footer.endFooter(builder))
+  const footer = builder.asUint8Array()
+  const end = Buffer.from('....ARROW1')
+  end.writeInt32LE(footer.length)
+  return Buffer.concat([footer, end])
 }
 
-function writeBlocks(footer: Buffer, position: number, blocks: readonly FileBlock[]): void {
-  footer.writeUInt32LE(blocks.length, position)
-  for (const [index, block] of blocks.entries()) {
-    const start = position + 4 + blockSize * index
-    footer.writeBigInt64LE(BigInt(block.offset), start)
-    footer.writeInt32LE(block.metadataLength, start + 8)
-    footer.writeBigInt64LE(BigInt(block.bodyLength), start + 16)
-  }
-}
-
-function align(length: number): number {
-  return (length + 7) & ~7
+/** Vectors are written from their end. */
+function endBlocks(builder: Builder, blocks: readonly FileBlock[]): number {
+  for (const { offset, metadataLength, bodyLength } of blocks.toReversed())
+    Block.createBlock(builder, BigInt(offset), metadataLength, BigInt(bodyLength))
+  return builder.endVector()
 }

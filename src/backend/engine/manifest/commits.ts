@@ -5,6 +5,7 @@ import { isSameTag, type Storage } from '../../storage/storage.ts'
 import {
   formatManifestName,
   parseStagingName,
+  schemes,
   versionsFolder,
   type NamingScheme,
   type StoredVersion,
@@ -34,7 +35,6 @@ export interface RetainedManifest extends StagingRequest {
 
 /** Larger manifests are rejected unread. */
 const maxManifestBytes = 512 * 1024 * 1024
-const schemes: readonly NamingScheme[] = ['V2', 'V1']
 
 /**
  * Verifies a staging manifest. Throws InvalidInput unless it is in the `_versions` folder of the branch under the final

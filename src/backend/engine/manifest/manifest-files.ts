@@ -1,6 +1,7 @@
 import path from 'node:path'
 import { CatalogError, invalidInput, isBranchName } from 'catalog-gateway/catalog-api'
 import type { FileInfo, Storage } from '../../storage/storage.ts'
+import type { TablePoint, VersionPoint } from '../native/open-table.ts'
 import { omitMainBranch, parseManifest, type TableManifest } from './manifest.ts'
 
 /** The file name of a manifest: V1 `{version}.manifest`, V2 `{2^64-1-version, 20 digits}.manifest`. */
@@ -27,6 +28,8 @@ export interface ListedVersion {
   readonly read: () => Promise<StoredVersion | undefined>
 }
 
+/** The one that the engine writes comes first. */
+export const schemes: readonly NamingScheme[] = ['V2', 'V1']
 const largestVersion = 0xffffffffffffffffn
 const manifestName = /^(\d{1,20})\.manifest$/
 const uuid = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}'
@@ -66,10 +69,9 @@ function parseBranchSegments(branch: string): string[] {
 }
 
 /** Newest first; none before the first commit. */
-export async function listVersions(
+export async function listManifests(
   storage: Storage,
-  location: string,
-  branch: string | undefined,
+  { location, branch }: TablePoint,
   limit = Number.POSITIVE_INFINITY,
 ): Promise<readonly ListedVersion[]> {
   const folder = versionsFolder(location, branch)
@@ -85,29 +87,20 @@ export async function listVersions(
 }
 
 /** Describes one version, by default the newest; undefined if it does not exist. */
-export async function describeVersion(
-  storage: Storage,
-  location: string,
-  version: number | undefined,
-  branch: string | undefined,
-): Promise<StoredVersion | undefined> {
-  if (version === undefined) return (await listVersions(storage, location, branch, 1))[0]?.read()
-  for (const file of listManifestFiles(location, version, branch)) {
-    const found = await readStoredVersion(storage, file)
+export async function findManifest(storage: Storage, point: TablePoint): Promise<StoredVersion | undefined> {
+  const { version } = point
+  if (version === undefined) return (await listManifests(storage, point, 1))[0]?.read()
+  for (const file of listManifestFiles({ ...point, version })) {
+    const found = describe(storage, file, await storage.stat(file))
     if (found !== undefined) return found
   }
   return undefined
 }
 
 /** Returns the possible files of a version. */
-export function listManifestFiles(location: string, version: number, branch: string | undefined): string[] {
+function listManifestFiles({ location, version, branch }: VersionPoint): string[] {
   const folder = versionsFolder(location, branch)
-  return (['V2', 'V1'] as const).map((scheme) => `${folder}/${formatManifestName(version, scheme)}`)
-}
-
-/** Describes a manifest file; undefined if it is missing or not a manifest. */
-async function readStoredVersion(storage: Storage, file: string): Promise<StoredVersion | undefined> {
-  return describe(storage, file, await storage.stat(file))
+  return schemes.map((scheme) => `${folder}/${formatManifestName(version, scheme)}`)
 }
 
 function describe(storage: Storage, file: string, found: FileInfo | undefined): StoredVersion | undefined {
@@ -123,16 +116,71 @@ function describe(storage: Storage, file: string, found: FileInfo | undefined): 
   }
 }
 
-/** Parses the manifest of a version of a branch. Throws TableVersionNotFound. */
-export async function readVersionManifest(
-  storage: Storage,
-  location: string,
-  version: number,
-  branch?: string,
-): Promise<TableManifest> {
-  for (const file of listManifestFiles(location, version, branch)) {
+/** Parses the manifest of a version. Throws TableVersionNotFound. */
+export async function readManifest(storage: Storage, point: VersionPoint): Promise<TableManifest> {
+  for (const file of listManifestFiles(point)) {
     const found = await storage.read(file)
     if (found !== undefined) return parseManifest(found.bytes)
   }
   throw new CatalogError('TableVersionNotFound', 'the table has no such version')
+}
+
+/** Deletes the manifest of a version; a missing one is no error. */
+export async function removeManifest(storage: Storage, point: VersionPoint): Promise<void> {
+  if ((await findManifest(storage, point)) === undefined) return
+  const folder = versionsFolder(point.location, point.branch)
+  await storage.assertNoLinks(point.location, folder)
+  for (const file of listManifestFiles(point)) await storage.remove(file)
+  await storage.flush(folder)
+}
+
+const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+/** Manifests that may be read for one transaction. */
+const maxSearchedVersions = 200
+
+/**
+ * Finds the commit with that number on main, or with that UUID among the newest 200 versions of main and the branches;
+ * undefined if there is none. Failed and unfinished commits have no version and are not found.
+ */
+export async function findTransaction(
+  storage: Storage,
+  location: string,
+  branches: readonly string[],
+  transaction: string,
+) {
+  const id = transaction.toLowerCase()
+  if (!uuidPattern.test(id)) {
+    const listed = await listManifests(storage, { location })
+    const found = listed.find(({ version }) => String(version) === id)
+    return found && (await readTransaction(storage, location, undefined, found))
+  }
+  let remaining = maxSearchedVersions
+  // Clients may write files of branches that none can have.
+  for (const branch of [undefined, ...branches.filter(isBranchName)]) {
+    const searched = (await listManifests(storage, { location, branch })).slice(0, remaining)
+    remaining -= searched.length
+    for (const version of searched) {
+      const found = await readTransaction(storage, location, branch, version)
+      if (found?.uuid === id) return found
+    }
+  }
+  return undefined
+}
+
+/** Returns undefined if the version does not record its transaction or is deleted concurrently. */
+async function readTransaction(
+  storage: Storage,
+  location: string,
+  branch: string | undefined,
+  { version, namingScheme }: ListedVersion,
+) {
+  const name = formatManifestName(version, namingScheme)
+  const read = await storage.read(`${versionsFolder(location, branch)}/${name}`)
+  const {
+    transactionId: uuid,
+    transactionKind: kind,
+    readVersion = version - 1,
+  } = read ? parseManifest(read.bytes) : {}
+  return uuid === undefined ? undefined : { uuid, version, branch: omitMainBranch(branch), readVersion, kind }
 }

@@ -40,7 +40,7 @@ const transactionKinds = new Map([
 ])
 
 /** Decodes a Lance manifest file. Throws InvalidInput for other bytes. */
-export function parseManifest(file: Uint8Array): TableManifest {
+export function parseManifest(file: Buffer): TableManifest {
   try {
     return decodeManifest(file)
   } catch (error) {
@@ -49,11 +49,10 @@ export function parseManifest(file: Uint8Array): TableManifest {
   }
 }
 
-function decodeManifest(file: Uint8Array): TableManifest {
-  const view = new DataView(file.buffer, file.byteOffset, file.byteLength)
+function decodeManifest(file: Buffer): TableManifest {
   const { transactionPosition, transactionFile, ...found } = collectFields(locateManifest(file).message)
   if (transactionPosition !== undefined) {
-    return { ...found, ...parseTransaction(readLengthPrefixed(file, view, transactionPosition)) }
+    return { ...found, ...parseTransaction(readLengthPrefixed(file, transactionPosition)) }
   }
   // That of an older writer is in a file of its own, whose name has these members of it.
   const [, readVersion, transactionId] = transactionFileName.exec(transactionFile) ?? []
@@ -61,17 +60,13 @@ function decodeManifest(file: Uint8Array): TableManifest {
 }
 
 /** `position` is that of the message's length. Throws a RangeError for bytes that are not a manifest file. */
-export function locateManifest(file: Uint8Array): {
-  readonly position: number
-  readonly message: Uint8Array
-  readonly trailer: Uint8Array
-} {
-  const view = new DataView(file.buffer, file.byteOffset, file.byteLength)
-  if (toText(file.subarray(-magic.length)) !== magic) throw new RangeError('no magic')
-  const position = Number(view.getBigInt64(file.length - trailerLength, true))
-  const end = position + 4 + view.getUint32(position, true)
+export function locateManifest(file: Buffer) {
+  if (file.toString('latin1', file.length - magic.length) !== magic) throw new RangeError('no magic')
+  const position = Number(file.readBigInt64LE(file.length - trailerLength))
+  const message = readLengthPrefixed(file, position)
+  const end = position + 4 + message.length
   if (end + trailerLength !== file.length) throw new RangeError('lengths disagree')
-  return { position, message: file.subarray(position + 4, end), trailer: file.subarray(end) }
+  return { position, message, trailer: file.subarray(end) }
 }
 
 /** Maps the main branch to undefined. */
@@ -80,7 +75,7 @@ export function omitMainBranch(branch: string | undefined): string | undefined {
 }
 
 /** Collects the fields by their numbers in `table.proto`. */
-function collectFields(message: Uint8Array) {
+function collectFields(message: Buffer) {
   let version = 0
   let branch: string | undefined
   let transactionPosition: number | undefined
@@ -89,8 +84,8 @@ function collectFields(message: Uint8Array) {
   let deletedRows = 0
   for (const { number, value } of readFields(message)) {
     if (number === 3) version = toNumber(value)
-    else if (number === 20) branch = toText(toBytes(value))
-    else if (number === 12) transactionFile = toText(toBytes(value))
+    else if (number === 20) branch = toBytes(value).toString()
+    else if (number === 12) transactionFile = toBytes(value).toString()
     else if (number === 21) transactionPosition = toNumber(value)
     else if (number === 2) {
       fragments++
@@ -107,7 +102,7 @@ function collectFields(message: Uint8Array) {
   }
 }
 
-function countDeletedRows(fragment: Uint8Array): number {
+function countDeletedRows(fragment: Buffer): number {
   for (const { number, value } of readFields(fragment)) {
     if (number !== 3) continue
     for (const field of readFields(toBytes(value))) if (field.number === 4) return toNumber(field.value)
@@ -115,38 +110,34 @@ function countDeletedRows(fragment: Uint8Array): number {
   return 0
 }
 
-function parseTransaction(message: Uint8Array) {
+function parseTransaction(message: Buffer) {
   // Protobuf omits a zero.
   let readVersion = 0
   let transactionKind: string | undefined
   let transactionId: string | undefined
   for (const { number, value } of readFields(message)) {
     if (number === 1) readVersion = toNumber(value)
-    else if (number === 2) transactionId = toText(toBytes(value))
+    else if (number === 2) transactionId = toBytes(value).toString()
     else transactionKind ??= transactionKinds.get(number)
   }
   return { readVersion, transactionKind, transactionId }
 }
 
-function readLengthPrefixed(file: Uint8Array, view: DataView, position: number): Uint8Array {
-  const end = position + 4 + view.getUint32(position, true)
-  if (end > file.length) throw new RangeError('the transaction ends outside of the file')
+function readLengthPrefixed(file: Buffer, position: number): Buffer {
+  const end = position + 4 + file.readUInt32LE(position)
+  if (end > file.length) throw new RangeError('a part ends outside of the file')
   return file.subarray(position + 4, end)
 }
 
 /** Converts a field to a number. Throws a RangeError for other types and for unsafe integers. */
-export function toNumber(value: bigint | Uint8Array): number {
+export function toNumber(value: bigint | Buffer): number {
   const number = Number(value)
   if (typeof value !== 'bigint' || !Number.isSafeInteger(number)) throw new RangeError('not a safe number')
   return number
 }
 
 /** Throws a RangeError for a number. */
-export function toBytes(value: bigint | Uint8Array): Uint8Array {
+export function toBytes(value: bigint | Buffer): Buffer {
   if (typeof value === 'bigint') throw new RangeError('a number where bytes were expected')
   return value
-}
-
-export function toText(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
 }

@@ -1,8 +1,8 @@
 export interface ProtobufField {
   readonly number: number
-  readonly value: bigint | Uint8Array
+  readonly value: bigint | Buffer
   /** The encoded field: tag and value. */
-  readonly raw: Uint8Array
+  readonly raw: Buffer
 }
 
 const varintWire = 0
@@ -11,7 +11,7 @@ const bytesWire = 2
 const fixed32Wire = 5
 
 /** Reads the fields of a protobuf message in order. Throws RangeError if the message is malformed. */
-export function* readFields(message: Uint8Array): Generator<ProtobufField> {
+export function* readFields(message: Buffer): Generator<ProtobufField> {
   let position = 0
   while (position < message.length) {
     const key = readVarint(message, position)
@@ -30,7 +30,7 @@ export function* readFields(message: Uint8Array): Generator<ProtobufField> {
   }
 }
 
-function readBytes(message: Uint8Array, wire: number, start: number): { start: number; end: number } {
+function readBytes(message: Buffer, wire: number, start: number): { start: number; end: number } {
   if (wire === fixed64Wire) return { start, end: start + 8 }
   if (wire === fixed32Wire) return { start, end: start + 4 }
   if (wire !== bytesWire) throw new RangeError(`unknown protobuf wire type ${wire}`)
@@ -38,7 +38,7 @@ function readBytes(message: Uint8Array, wire: number, start: number): { start: n
   return { start: length.end, end: length.end + Number(length.value) }
 }
 
-function readVarint(message: Uint8Array, start: number): { value: bigint; end: number } {
+function readVarint(message: Buffer, start: number): { value: bigint; end: number } {
   let value = 0n
   for (let index = 0; index < 10; index++) {
     const byte = message[start + index]

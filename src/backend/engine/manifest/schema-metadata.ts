@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import path from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { CatalogError, invalidInput } from 'catalog-gateway/catalog-api'
 import { encodeBytesField, encodeNumberField, type ProtobufField, readFields } from './protobuf.ts'
 import type { Storage } from '../../storage/storage.ts'
 import type { TablePoint } from '../native/open-table.ts'
-import { describeVersion, formatManifestName, versionsFolder } from './manifest-files.ts'
-import { locateManifest, toNumber, toBytes, toText } from './manifest.ts'
+import { findManifest, formatManifestName, versionsFolder } from './manifest-files.ts'
+import { locateManifest, toBytes, toNumber } from './manifest.ts'
 
 const maxAttempts = 50
 
@@ -22,45 +23,26 @@ export async function changeSchemaMetadata(
 ): Promise<Readonly<Record<string, string>>> {
   const folder = versionsFolder(location, branch)
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
-    const newest = await describeVersion(storage, location, undefined, branch)
+    const newest = await findManifest(storage, { location, branch })
     if (newest === undefined) throw new CatalogError('TableNotFound', 'the table has no data')
     await storage.assertNoLinks(location, folder)
     const file = await storage.read(`${folder}/${formatManifestName(newest.version, newest.namingScheme)}`)
     // Deleted meanwhile, so another version is the newest now.
     if (file === undefined) continue
-    const stamp = { uuid: randomUUID(), millis: Date.now() }
-    const { metadata, next } = editSchemaMetadata(file.bytes, changes, stamp)
+    const writer = { uuid: randomUUID(), millis: Date.now() }
+    const { metadata, next } = editSchemaMetadata(file.bytes, changes, writer)
     if (next === undefined) return metadata
-    const name = `${folder}/${formatManifestName(next.version, newest.namingScheme)}`
-    if (await commit(storage, name, `${path.posix.dirname(folder)}/_transactions`, next)) return metadata
+    // Other writers read it to detect conflicts. After an unknown outcome it stays: it is ignored.
+    const transaction = `${path.posix.dirname(folder)}/_transactions/${next.transactionName}`
+    await storage.create(transaction, next.transaction)
+    const name = formatManifestName(next.version, newest.namingScheme)
+    if (await storage.create(`${folder}/${name}`, next.file)) return metadata
+    await storage.remove(transaction)
   }
   throw new CatalogError('ConcurrentModification', 'too many concurrent changes; retry')
 }
 
-/** False if another writer created that version. After an unknown outcome the transaction file stays: it is ignored. */
-async function commit(
-  storage: Storage,
-  file: string,
-  transactions: string,
-  next: NextManifest,
-): Promise<boolean> {
-  const transaction = next.transaction && `${transactions}/${next.transaction.name}`
-  if (next.transaction && transaction !== undefined) {
-    await storage.create(transaction, next.transaction.bytes)
-  }
-  const isCommitted = await storage.create(file, next.file)
-  if (!isCommitted && transaction !== undefined) await storage.remove(transaction)
-  return isCommitted
-}
-
 export type MetadataChanges = Readonly<Record<string, string | null>>
-
-export interface NextManifest {
-  readonly version: number
-  readonly file: Uint8Array
-  /** Other writers read it to detect conflicts; absent if the table has no transaction files. */
-  readonly transaction: { readonly name: string; readonly bytes: Uint8Array } | undefined
-}
 
 /** Fields of `Manifest` in `table.proto`. */
 const field = {
@@ -86,54 +68,43 @@ const replacedFields = new Set<number>([
 
 /** Table flags that this writer supports: those of the engine's pinned version. */
 const knownWriterFlags = 63
-const noTransactionFiles = 32
 
 /**
  * Builds the manifest that follows `file`; undefined if the metadata does not change. Throws InvalidInput for bytes
  * that are not a manifest, Unsupported for a table that needs a newer writer.
  */
 export function editSchemaMetadata(
-  file: Uint8Array,
+  file: Buffer,
   changes: MetadataChanges,
   { uuid, millis }: { readonly uuid: string; readonly millis: number },
-): { metadata: Readonly<Record<string, string>>; version: number; next: NextManifest | undefined } {
+) {
   const current = readCurrent(file)
   if (current.writerFlags > knownWriterFlags) {
     throw new CatalogError('Unsupported', 'the table uses features that this catalog cannot write')
   }
-  const metadata = applyChanges(current.metadata, changes)
-  if (isSameMap(metadata, current.metadata)) return { metadata, version: current.version, next: undefined }
+  const changed = Object.entries({ ...current.metadata, ...changes })
+  const metadata = Object.fromEntries(changed.filter((entry): entry is [string, string] => entry[1] !== null))
+  if (isDeepStrictEqual(metadata, current.metadata)) return { metadata, next: undefined }
   const version = current.version + 1
   const transaction = encodeTransaction(current.version, uuid, changes)
-  const hasTransactionFiles = (current.writerFlags & noTransactionFiles) === 0
-  const name = hasTransactionFiles ? `${current.version}-${uuid}.txn` : undefined
+  const transactionName = `${current.version}-${uuid}.txn`
   const message = Buffer.concat([
     ...current.retainedFields,
     ...Object.entries(metadata).map((entry) => encodeBytesField(field.schemaMetadata, encodeEntry(entry))),
     encodeNumberField(field.version, version),
     encodeBytesField(field.timestamp, encodeTimestamp(millis)),
-    ...(name === undefined ? [] : [encodeBytesField(field.transactionFile, name)]),
+    encodeBytesField(field.transactionFile, transactionName),
     encodeNumberField(field.transactionSection, current.prefix.length),
   ])
-  const next = {
-    version,
-    file: joinFile(current, transaction, message),
-    transaction: name === undefined ? undefined : { name, bytes: transaction },
+  return {
+    metadata,
+    next: { version, file: joinFile(current, transaction, message), transaction, transactionName },
   }
-  return { metadata, version, next }
 }
 
-interface CurrentManifest {
-  readonly version: number
-  readonly writerFlags: number
-  readonly metadata: Record<string, string>
-  readonly retainedFields: readonly Uint8Array[]
-  /** The index section before the transaction; its recorded position stays valid. */
-  readonly prefix: Uint8Array
-  readonly trailer: Uint8Array
-}
+type CurrentManifest = ReturnType<typeof readCurrent>
 
-function readCurrent(file: Uint8Array): CurrentManifest {
+function readCurrent(file: Buffer) {
   try {
     const { position, message, trailer } = locateManifest(file)
     const fields = [...readFields(message)]
@@ -146,6 +117,7 @@ function readCurrent(file: Uint8Array): CurrentManifest {
       writerFlags: readNumber(fields, field.writerFlags) ?? 0,
       metadata: Object.fromEntries(pairs),
       retainedFields: fields.filter(({ number }) => !replacedFields.has(number)).map(({ raw }) => raw),
+      /** The index section before the transaction; its recorded position stays valid. */
       prefix: file.subarray(0, isLast ? transaction : position),
       trailer,
     }
@@ -162,22 +134,9 @@ function readNumber(fields: readonly ProtobufField[], wanted: number): number | 
 
 function readEntry({ value }: ProtobufField): [key: string, value: string] {
   const entry = ['', '']
-  for (const { number, value: text } of readFields(toBytes(value))) entry[number - 1] = toText(toBytes(text))
+  for (const { number, value: text } of readFields(toBytes(value)))
+    entry[number - 1] = toBytes(text).toString()
   return [entry[0] ?? '', entry[1] ?? '']
-}
-
-function applyChanges(metadata: Record<string, string>, changes: MetadataChanges): Record<string, string> {
-  const result = new Map(Object.entries(metadata))
-  for (const [key, value] of Object.entries(changes)) {
-    if (value === null) result.delete(key)
-    else result.set(key, value)
-  }
-  return Object.fromEntries(result)
-}
-
-function isSameMap(left: Record<string, string>, right: Record<string, string>): boolean {
-  const keys = Object.keys(left)
-  return keys.length === Object.keys(right).length && keys.every((key) => left[key] === right[key])
 }
 
 /** Encodes `Transaction` of `transaction.proto`: operation UpdateConfig, field 8 (schema metadata). */

@@ -1,4 +1,5 @@
 import { CatalogError, type ErrorName, invalidInput } from 'catalog-gateway/catalog-api'
+import { hasErrorCode } from 'catalog-gateway/lib'
 
 /** The message of the response is by default the cleaned first line of the engine's message. */
 type ErrorRule = readonly [kind: ErrorName, pattern: RegExp, message?: string]
@@ -8,8 +9,7 @@ type ErrorRule = readonly [kind: ErrorName, pattern: RegExp, message?: string]
  * is InvalidInput, not TableColumnNotFound: LanceDB's clients report every 404 as a missing table.
  */
 const errorRules: readonly ErrorRule[] = [
-  ['InvalidInput', /sql parser error|Error parsing statement/i],
-  ['InvalidInput', /No field named/i],
+  ['InvalidInput', /sql parser error|Error parsing statement|No field named/i],
   // Clients retry a 503, and a retry would take as long.
   ['InvalidInput', /merge insert timed out/i, 'the merge timed out; use a longer timeout or fewer rows'],
   [
@@ -21,19 +21,21 @@ const errorRules: readonly ErrorRule[] = [
     /Index name '.*' already exists/i,
     'another column has an index with this name; drop it first, or use another name',
   ],
-  ['TableBranchNotFound', /Not found: [^,]*\/tree\/[^,]*\/_versions,/, 'the table has no such branch'],
-  ['InvalidInput', /Unprocessable: /],
+  ['InvalidInput', /Unprocessable: |Ref is invalid: /],
   ['TableIndexNotFound', /index not found/i, 'the table has no such index'],
   ['TableTagAlreadyExists', /Ref conflict error: tag/i, 'the tag already exists'],
   ['TableTagNotFound', /Ref not found error: tag/i, 'the table has no such tag'],
-  ['TableBranchNotFound', /Ref not found error: branch/i, 'the table has no such branch'],
+  [
+    'TableBranchNotFound',
+    /Ref not found error: branch|Not found: [^,]*\/tree\/[^,]*\/_versions,/i,
+    'the table has no such branch',
+  ],
   [
     'InvalidInput',
     /Ref conflict error: branch .* is referenced/i,
     'other branches are based on the branch; delete them first',
   ],
   ['TableBranchAlreadyExists', /Ref conflict error: branch/i, 'the branch already exists'],
-  ['InvalidInput', /Ref is invalid: /],
   [
     'ConcurrentModification',
     /commit conflict|Incompatible transaction: |Too many concurrent writers/i,
@@ -72,10 +74,9 @@ const errorRules: readonly ErrorRule[] = [
   ],
   ['Unsupported', /not supported|not implemented|unsupported/i],
   ['TableSchemaValidationError', /LanceError\(Schema\)/],
-  ['InvalidInput', /Error during planning/i],
   [
     'InvalidInput',
-    /Invalid (user )?input|Invalid argument|Invalid data type|type_coercion|Schema error|Parser error|Ipc error|Arrow error|LanceError\(Arrow\)/i,
+    /Error during planning|Invalid (user )?input|Invalid argument|Invalid data type|type_coercion|Schema error|Parser error|Ipc error|Arrow error|LanceError\(Arrow\)/i,
   ],
 ]
 
@@ -83,41 +84,28 @@ const errorRules: readonly ErrorRule[] = [
 const storageFailure = /os error|LanceError\(IO\)|object store/i
 
 const maxMessageLength = 300
-/** Longer texts are matched at their start and end: the middle repeats SQL of the caller. */
-const maxScannedLength = 4000
+/**
+ * Longer texts are matched at their start and end, which takes quadratic time in the length: the middle repeats SQL of the
+ * caller.
+ */
+const maxPartLength = 2000
 
-/** Removes the paths, source positions and causes that the engine appends. Unknown errors become Internal. */
-export function translateEngineError(error: unknown): CatalogError {
-  if (error instanceof CatalogError) return error
-  const text = truncateText(error instanceof Error ? error.message : String(error))
+/** Removes the paths, source positions and causes that the engine appends. Undefined for unknown errors. */
+export function toEngineCatalogError(error: unknown): CatalogError | undefined {
+  if (!isEngineError(error)) return undefined
+  const { message: whole } = error
+  const text =
+    whole.length > 2 * maxPartLength
+      ? `${whole.slice(0, maxPartLength)}...${whole.slice(-maxPartLength)}`
+      : whole
   const rule = errorRules.find(([, pattern]) => pattern.test(text))
-  if (rule === undefined) return new CatalogError('Internal', 'the engine failed', { cause: error })
+  if (rule === undefined) return undefined
   const [kind, pattern, message = cleanMessage(text, pattern)] = rule
   return new CatalogError(kind, message, { cause: error })
 }
 
-/** The patterns take quadratic time in the length of the text. */
-function truncateText(text: string): string {
-  if (text.length <= maxScannedLength) return text
-  return `${text.slice(0, maxScannedLength / 2)}...${text.slice(-maxScannedLength / 2)}`
-}
-
-type Methods = Readonly<Record<string, (...parameters: never[]) => Promise<unknown>>>
-
-/** Returns the methods, which then throw only CatalogErrors. */
-export function withCatalogErrors<Own extends Methods>(methods: Own): Own {
-  const entries = Object.entries(methods).map(([name, method]) => [
-    name,
-    async (...parameters: never[]) => {
-      try {
-        return await method(...parameters)
-      } catch (error) {
-        throw translateEngineError(error)
-      }
-    },
-  ])
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the same names and types
-  return Object.fromEntries(entries) as Own
+function isEngineError(error: unknown): error is Error {
+  return hasErrorCode(error, 'GenericFailure')
 }
 
 /** For calls that read an upload: it fails in many ways, so an unknown error is InvalidInput unless storage failed. */
@@ -125,11 +113,14 @@ export async function withUploadErrors<Result>(call: () => Promise<Result>): Pro
   try {
     return await call()
   } catch (error) {
-    const failure = translateEngineError(error)
-    if (failure.kind !== 'Internal' || storageFailure.test(String(failure.cause))) throw failure
+    const isKnown = !isEngineError(error) || toEngineCatalogError(error) !== undefined
+    if (isKnown || storageFailure.test(error.message)) throw error
     throw invalidInput('expected an Arrow IPC stream: the engine cannot read it', { cause: error })
   }
 }
+
+const enginePrefixes =
+  /^((Failed to [a-z ]+|GenericFailure|lance error|LanceError\(\w+\)|Invalid (user )?input|Unprocessable|Query Execution error)[:,] )+/
 
 /** Line breaks are escaped, because names and SQL of the caller may contain them. */
 function cleanMessage(text: string, pattern: RegExp): string {
@@ -137,15 +128,8 @@ function cleanMessage(text: string, pattern: RegExp): string {
   const message = parts.find((part) => pattern.test(part)) ?? parts[0] ?? ''
   return message
     .trim()
-    .replace(/^Failed to [a-z ]+: /, '')
-    .replace(/^GenericFailure, /, '')
-    .replace(/ in (?:dataset )?schema:?\s(?:Field\(|\s?Schema ).*$/s, '')
-    .replace(/^lance error: /, '')
-    .replace(
-      /^((LanceError\(\w+\)|Invalid user input|Invalid input|Unprocessable|Query Execution error)[:,] )+/,
-      '',
-    )
-    .replace(/, location: .*$/s, '')
+    .replace(enginePrefixes, '')
+    .replace(/(, location: | in (dataset )?schema:?\s(Field\(|\s?Schema )).*$/s, '')
     .replace(/, source\.__merge_source_sentinel/, '')
     .replaceAll(/\S*\/\S*/g, (word) => (/[\w.-]+\/[\w.-]+\//.test(word) ? '<path>' : word))
     .trim()

@@ -6,32 +6,6 @@ import path from 'node:path'
 import type * as native from '@lancedb/lancedb/native'
 import { getMembers } from 'catalog-gateway/lib'
 
-/** The native part of the engine. Of its numbers, most have 32 bits and wrap around; every Arrow buffer is an IPC file. */
-export type NativeModule = Pick<typeof native, 'Connection' | 'Index' | 'JsFullTextQuery' | 'Session'>
-
-/** A handle to the tables of one folder. */
-export type NativeConnection = native.Connection
-
-/** A handle to one version of a table. */
-export type NativeTable = native.Table
-
-/** A builder whose methods return a new one, except `setTimeout`. */
-export type NativeMerge = native.NativeMergeInsertBuilder
-
-export type NativeAlteration = native.ColumnAlteration
-export type NativeIndex = native.Index
-export type NativeIndexFactories = typeof native.Index
-export type NativeTextQuery = native.JsFullTextQuery
-export type NativeTextQueries = typeof native.JsFullTextQuery
-
-/** What is read of rows. */
-export type NativeScan = Pick<
-  native.Query,
-  'select' | 'selectColumns' | 'withRowId' | 'outputSchema' | 'execute'
->
-export type NativeQuery = native.Query
-export type NativeVectorQuery = native.VectorQuery
-
 const packageName = '@lancedb/lancedb'
 /** What is not public may be another in any other version. */
 const pinnedVersion = '0.31.0'
@@ -41,11 +15,14 @@ const minStackBytes = 32 * 1024 * 1024
 /** Some work on the engine's thread pool waits for other work of the pool: with one thread it waits forever. */
 const minThreads = 2
 
+/** The native part of the engine. Of its numbers, most have 32 bits and wrap around; every Arrow buffer is an IPC file. */
+export const { Connection, Index, JsFullTextQuery, Session } = loadNative()
+
 /**
  * Loads the native part of the engine without the JavaScript layer. LANCEDB_LOG sets its log level; LANCE_CPU_THREADS
  * and RUST_MIN_STACK can raise threads and stacks. Throws a plain error if the installed version is not the pinned one.
  */
-export function loadNative(): NativeModule {
+function loadNative(): typeof native {
   process.env['LANCEDB_LOG'] ??= 'error'
   // Otherwise a query holds the pages of several uploads.
   process.env['LANCE_DEFAULT_FRAGMENT_READAHEAD'] ??= '1'
@@ -59,7 +36,7 @@ export function loadNative(): NativeModule {
   if (version !== pinnedVersion)
     throw new Error(`${packageName} has version ${String(version)}; install ${pinnedVersion}`)
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the types are of the same version
-  return require(path.join(folder, 'native.js')) as NativeModule
+  return require(path.join(folder, 'native.js')) as typeof native
 }
 
 /** Sets an environment variable of the engine; raises a smaller existing value to `minimum`. */

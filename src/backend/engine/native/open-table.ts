@@ -1,11 +1,11 @@
 import path from 'node:path'
-import type { Session } from '@lancedb/lancedb'
+import type * as native from '@lancedb/lancedb/native'
 import type { LRUCache } from 'lru-cache'
 import type { Storage } from '../../storage/storage.ts'
 import type { KeyedLock } from '../keyed-lock.ts'
 import { omitMainBranch } from '../manifest/manifest.ts'
-import { translateEngineError } from './native-errors.ts'
-import type { NativeConnection, NativeModule, NativeTable } from './native-module.ts'
+import { toEngineCatalogError } from './native-errors.ts'
+import { Connection } from './native-module.ts'
 
 /** An absent, empty or `main` branch is the main branch. Without a version: the newest one, the only writable one. */
 export interface TablePoint {
@@ -19,16 +19,15 @@ export interface VersionPoint extends TablePoint {
 }
 
 interface OpenedConnection {
-  readonly connection: Promise<NativeConnection>
+  readonly connection: Promise<native.Connection>
   readonly options: ReturnType<Storage['engineOptions']>
 }
 
 export interface EngineContext {
-  readonly native: NativeModule
   readonly storage: Storage
   /** One per folder of tables. */
   readonly connections: LRUCache<string, OpenedConnection>
-  readonly session: Session
+  readonly session: native.Session
   readonly decodedUploadBytes: number
   /**
    * By location. The engine retries conflicting writes with a backoff that doubles with each conflict: without a limit, a
@@ -43,7 +42,7 @@ export interface EngineContext {
 export async function openTable(
   context: EngineContext,
   { location, branch, version }: TablePoint,
-): Promise<NativeTable> {
+): Promise<native.Table> {
   const { folder, name } = splitLocation(location)
   const connection = await connect(context, folder)
   const table = await connection.openTable(name, [])
@@ -54,11 +53,11 @@ export async function openTable(
 }
 
 /** Opening a connection writes files into its folder, so one per folder is cached. */
-export async function connect(context: EngineContext, folder: string): Promise<NativeConnection> {
+export async function connect(context: EngineContext, folder: string): Promise<native.Connection> {
   const options = context.storage.engineOptions()
   const cached = context.connections.get(folder)
   if (cached?.options === options) return cached.connection
-  const connection = context.native.Connection.new(folder, {
+  const connection = Connection.new(folder, {
     session: context.session,
     storageOptions: options,
   })
@@ -87,7 +86,7 @@ const maxAttempts = 5
 export async function changeTable<Result>(
   context: EngineContext,
   point: TablePoint,
-  change: (table: NativeTable) => Promise<Result>,
+  change: (table: native.Table) => Promise<Result>,
 ): Promise<Result> {
   return await context.changes.runExclusive(point.location, () =>
     retryConflicts(async () => change(await openTable(context, point))),
@@ -100,8 +99,8 @@ export async function retryConflicts<Result>(write: () => Promise<Result>): Prom
     try {
       return await write()
     } catch (error) {
-      const failure = translateEngineError(error)
-      if (failure.kind !== 'ConcurrentModification' || attempt === maxAttempts) throw failure
+      const isConflict = toEngineCatalogError(error)?.kind === 'ConcurrentModification'
+      if (!isConflict || attempt === maxAttempts) throw error
     }
   }
 }

@@ -1,15 +1,16 @@
+import type * as native from '@lancedb/lancedb/native'
 import { CatalogError, quoteForMessage } from 'catalog-gateway/catalog-api'
 import { type FullTextQuery, type MatchQuery, type TextQuery } from '../../schemas/full-text-query.ts'
-import type { NativeTextQueries, NativeTextQuery } from '../native/native-module.ts'
+import { JsFullTextQuery } from '../native/native-module.ts'
 
 const defaultExpansions = 50
 const defaultNegativeBoost = 0.5
 
 /** Builds the argument of the engine's `fullTextSearch`. Throws Unsupported for what the engine cannot do. */
-export function toFullTextSearch(
-  factories: NativeTextQueries,
-  query: FullTextQuery,
-): { query: string | NativeTextQuery; columns?: string[] | null } {
+export function toFullTextSearch(query: FullTextQuery): {
+  query: string | native.JsFullTextQuery
+  columns?: string[] | null
+} {
   if ('words' in query) return { query: query.words, columns: query.columns ? [...query.columns] : null }
   const { structured } = query
   if ('match' in structured) assertWholeRows(structured.match)
@@ -17,37 +18,37 @@ export function toFullTextSearch(
   if ('match' in structured && structured.match.column == null && isSimpleMatch(structured.match)) {
     return { query: structured.match.terms, columns: null }
   }
-  return { query: toNative(factories, structured) }
+  return { query: toNative(structured) }
 }
 
-function toNative(factories: NativeTextQueries, query: TextQuery): NativeTextQuery {
-  if ('match' in query) return toMatchQuery(factories, query.match)
+function toNative(query: TextQuery): native.JsFullTextQuery {
+  if ('match' in query) return toMatchQuery(query.match)
   if ('phrase' in query) {
     assertWholeRows(query.phrase)
-    return factories.phraseQuery(query.phrase.terms, requireColumn(query.phrase), query.phrase.slop ?? 0)
+    return JsFullTextQuery.phraseQuery(
+      query.phrase.terms,
+      requireColumn(query.phrase),
+      query.phrase.slop ?? 0,
+    )
   }
-  if ('multi_match' in query) return toMultiMatchQuery(factories, query.multi_match.match_queries)
+  if ('multi_match' in query) return toMultiMatchQuery(query.multi_match.match_queries)
   if ('boost' in query) {
     const { positive, negative, negative_boost: boost } = query.boost
-    return factories.boostQuery(
-      toNative(factories, positive),
-      toNative(factories, negative),
-      boost ?? defaultNegativeBoost,
-    )
+    return JsFullTextQuery.boostQuery(toNative(positive), toNative(negative), boost ?? defaultNegativeBoost)
   }
   const { must, should, must_not: mustNot } = query.boolean
   const toClauses = (occur: string, queries: readonly TextQuery[]) =>
-    queries.map((part): [string, NativeTextQuery] => [occur, toNative(factories, part)])
-  return factories.booleanQuery([
+    queries.map((part): [string, native.JsFullTextQuery] => [occur, toNative(part)])
+  return JsFullTextQuery.booleanQuery([
     ...toClauses('MUST', must),
     ...toClauses('SHOULD', should),
     ...toClauses('MUST_NOT', mustNot),
   ])
 }
 
-function toMatchQuery(factories: NativeTextQueries, match: MatchQuery): NativeTextQuery {
+function toMatchQuery(match: MatchQuery): native.JsFullTextQuery {
   assertWholeRows(match)
-  return factories.matchQuery(
+  return JsFullTextQuery.matchQuery(
     match.terms,
     requireColumn(match),
     match.boost ?? 1,
@@ -60,7 +61,7 @@ function toMatchQuery(factories: NativeTextQueries, match: MatchQuery): NativeTe
 }
 
 /** The engine searches several columns for one text only; boosts may differ by column. */
-function toMultiMatchQuery(factories: NativeTextQueries, matches: readonly MatchQuery[]): NativeTextQuery {
+function toMultiMatchQuery(matches: readonly MatchQuery[]): native.JsFullTextQuery {
   const [first] = matches
   const isDifferent = (match: MatchQuery) =>
     match.terms !== first?.terms ||
@@ -74,7 +75,7 @@ function toMultiMatchQuery(factories: NativeTextQueries, matches: readonly Match
   }
   for (const match of matches) assertWholeRows(match)
   const boosts = matches.map((match) => match.boost ?? 1)
-  return factories.multiMatchQuery(first.terms, matches.map(requireColumn), boosts, getOperator(first))
+  return JsFullTextQuery.multiMatchQuery(first.terms, matches.map(requireColumn), boosts, getOperator(first))
 }
 
 function getOperator(match: MatchQuery): string {

@@ -1,13 +1,7 @@
+import type * as native from '@lancedb/lancedb/native'
 import { CatalogError } from 'catalog-gateway/catalog-api'
 import { type TableQuery } from '../../schemas/query.ts'
 import { toFullTextSearch } from './full-text-search.ts'
-import type {
-  NativeQuery,
-  NativeScan,
-  NativeTable,
-  NativeTextQueries,
-  NativeVectorQuery,
-} from '../native/native-module.ts'
 import { parenthesizeExpression } from '../sql/expressions.ts'
 
 /** The selected columns, in the form of the engine's `select`. */
@@ -35,63 +29,69 @@ function rejectUnsupported(query: TableQuery): void {
   }
 }
 
-/** Throws Unsupported for members that the engine would ignore. `selection` replaces the columns. Without `k`, a search returns 10 rows and a scan all of them. */
+/** Whether the engine ranks rows; otherwise it scans them. */
+export function isSearch(query: TableQuery): boolean {
+  return query.vector.length > 0 || query.full_text_query != null
+}
+
+/**
+ * Throws Unsupported for members that the engine would ignore. `selection` replaces the columns. Without `k`, a search
+ * returns 10 rows and a scan all of them.
+ */
 export function toNativeQuery(
-  table: NativeTable,
-  factories: NativeTextQueries,
+  table: native.Table,
   query: TableQuery,
   selection?: Selection,
-): NativeQuery | NativeVectorQuery {
+): native.Query | native.VectorQuery {
   rejectUnsupported(query)
   const scan = table.query()
   const [vector, ...others] = query.vector
-  const native = vector ? toVectorQuery(scan.nearestTo(Float32Array.from(vector)), others, query) : scan
-  if (query.full_text_query) native.fullTextSearch(toFullTextSearch(factories, query.full_text_query))
-  if (query.filter) native.onlyIf(parenthesizeExpression(query.filter))
-  if (query.with_row_id) native.withRowId()
-  if (query.fast_search) native.fastSearch()
-  if (query.offset) native.offset(Math.min(query.offset, maxUint32))
-  if (query.order_by?.length) native.orderBy(query.order_by.map(toOrdering))
-  const isSearch = vector !== undefined || query.full_text_query != null
-  if (query.k != null && (isSearch || query.k < maxUint32)) {
-    native.limit(Math.min(Math.max(query.k, 1), maxUint32))
+  const prepared = vector ? toVectorQuery(scan.nearestTo(Float32Array.from(vector)), others, query) : scan
+  if (query.full_text_query) prepared.fullTextSearch(toFullTextSearch(query.full_text_query))
+  if (query.filter) prepared.onlyIf(parenthesizeExpression(query.filter))
+  if (query.with_row_id) prepared.withRowId()
+  if (query.fast_search) prepared.fastSearch()
+  if (query.offset) prepared.offset(Math.min(query.offset, maxUint32))
+  if (query.order_by?.length) prepared.orderBy(query.order_by.map(toOrdering))
+  if (query.k != null && (isSearch(query) || query.k < maxUint32)) {
+    prepared.limit(Math.min(Math.max(query.k, 1), maxUint32))
   }
-  selectColumns(native, query, selection)
-  return native
+  selectColumns(prepared, query, selection)
+  return prepared
 }
 
 function toVectorQuery(
-  native: NativeVectorQuery,
+  search: native.VectorQuery,
   others: readonly number[][],
   query: TableQuery,
-): NativeVectorQuery {
-  for (const other of others) native.addQueryVector(Float32Array.from(other))
-  if (query.vector_column != null) native.column(query.vector_column)
-  if (query.distance_type != null) native.distanceType(query.distance_type)
-  setProbes(native, query)
-  if (query.ef != null) native.ef(Math.min(query.ef, maxUint32))
-  if (query.refine_factor != null) native.refineFactor(Math.min(query.refine_factor, maxUint32))
+): native.VectorQuery {
+  for (const other of others) search.addQueryVector(Float32Array.from(other))
+  if (query.vector_column != null) search.column(query.vector_column)
+  if (query.distance_type != null) search.distanceType(query.distance_type)
+  // Sets both bounds. The engine rejects a maximum below the minimum, so the minimum is first.
+  const probes = query.minimum_nprobes ?? query.nprobes
+  if (probes != null) search.nprobes(Math.min(probes, maxUint32))
+  if (query.maximum_nprobes != null) search.maximumNprobes(Math.min(query.maximum_nprobes, maxUint32))
+  if (query.ef != null) search.ef(Math.min(query.ef, maxUint32))
+  if (query.refine_factor != null) search.refineFactor(Math.min(query.refine_factor, maxUint32))
   if (query.lower_bound != null || query.upper_bound != null) {
-    native.distanceRange(query.lower_bound ?? null, query.upper_bound ?? null)
+    search.distanceRange(query.lower_bound ?? null, query.upper_bound ?? null)
   }
-  if (query.bypass_vector_index) native.bypassVectorIndex()
+  if (query.bypass_vector_index) search.bypassVectorIndex()
   // Prefiltering is the default: k rows are k rows that pass the filter. The engine cannot filter after a search by text.
-  if (query.prefilter === false && query.full_text_query == null) native.postfilter()
-  return native
+  if (query.prefilter === false && query.full_text_query == null) search.postfilter()
+  return search
 }
 
-/** `nprobes` sets both bounds, the minimum first: the engine rejects a maximum below the minimum. */
-function setProbes(native: NativeVectorQuery, query: TableQuery): void {
-  const lower = query.minimum_nprobes ?? query.nprobes
-  if (lower != null) native.nprobes(Math.min(lower, maxUint32))
-  if (query.maximum_nprobes != null) native.maximumNprobes(Math.min(query.maximum_nprobes, maxUint32))
-}
-
-export function selectColumns(native: NativeScan, query: TableQuery, selection?: Selection): void {
-  if (selection) native.select(selection)
-  else if (query.columns && 'names' in query.columns) native.selectColumns([...query.columns.names])
-  else if (query.columns)
-    native.select(query.columns.expressions.map(([name, sql]) => [name, parenthesizeExpression(sql)]))
+export function selectColumns(
+  query: Pick<native.Query, 'select' | 'selectColumns'>,
+  { columns }: TableQuery,
+  selection?: Selection,
+): void {
+  if (selection) query.select(selection)
+  else if (columns && 'names' in columns) query.selectColumns([...columns.names])
+  else if (columns)
+    query.select(columns.expressions.map(([name, sql]) => [name, parenthesizeExpression(sql)]))
 }
 
 function toOrdering(order: NonNullable<TableQuery['order_by']>[number]) {

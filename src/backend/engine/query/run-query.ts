@@ -1,29 +1,14 @@
+import type * as native from '@lancedb/lancedb/native'
 import { tableFromIPC, type Uint64 } from 'apache-arrow'
 import { Type } from 'apache-arrow/fb/type'
 import type { TableQuery } from '../../schemas/query.ts'
 import type { ArrowField, ArrowSchema } from 'catalog-gateway/arrow'
-import { readFileFrames } from '../arrow/arrow-frames.ts'
-import type { NativeScan, NativeTable, NativeTextQueries } from '../native/native-module.ts'
+import { joinFiles } from '../arrow/arrow-file.ts'
+import { readFileFrames, readFileSchema } from '../arrow/arrow-frames.ts'
 import { parenthesizeExpression } from '../sql/expressions.ts'
-import { maxUint32, toNativeQuery, selectColumns, type Selection } from './native-query.ts'
-
-export interface QueryResult {
-  /** The first batch, or a file with only the schema. */
-  readonly first: Buffer
-  /** The next batch as an Arrow IPC file; null after the last. */
-  readonly next: () => Promise<Buffer | null>
-}
+import { isSearch, maxUint32, toNativeQuery, selectColumns, type Selection } from './native-query.ts'
 
 type Batches = AsyncGenerator<Buffer, void>
-
-interface RowSource {
-  /** Runs the query with some members changed. */
-  readonly read: (changes: Partial<TableQuery>, rowsPerBatch: number) => Batches
-  /** Like `read`, but reads only the ids of the rows. */
-  readonly readIds: (changes: Partial<TableQuery>) => Batches
-  /** Reads the rows with these ids. */
-  readonly take: (ids: bigint[], rowsPerBatch: number) => Batches
-}
 
 /** Reads that many rows, behind those that were read before; fewer only at the end. */
 type ReadWindow = (rows: number, rowsPerBatch: number) => Batches
@@ -45,42 +30,55 @@ const idsPerBatch = 8192
 const minBytesOfWideRows = 16 * kibibyte
 
 /**
- * `selection` replaces the columns. Memory is bounded by some MiB, or by some hundred rows where these are much larger than
- * the rows before them; but an order, a search and a filter hold the values that they need.
+ * Resolves with one Arrow IPC file once its schema and the first rows are known. Memory is bounded by some MiB, or by some
+ * hundred rows where these are much larger than the rows before them; but an order, a search and a filter hold the values
+ * that they need.
  */
 export async function runQuery(
-  factories: NativeTextQueries,
-  table: NativeTable,
+  table: native.Table,
   requested: TableQuery,
-  selection?: Selection,
-): Promise<QueryResult> {
+): Promise<AsyncGenerator<Uint8Array>> {
   const query = await omitNeedlessLimit(table, requested)
-  const prepare = (changes: Partial<TableQuery> = {}) =>
-    toNativeQuery(table, factories, { ...query, ...changes }, selection)
-  const source: RowSource = {
-    read: (changes, rowsPerBatch) => execute(prepare(changes), rowsPerBatch),
-    readIds(changes) {
-      const ids: TableQuery = { ...query, ...changes, columns: { names: [] }, with_row_id: true }
-      return execute(toNativeQuery(table, factories, ids), idsPerBatch)
-    },
-    take(ids, rowsPerBatch) {
+  const result = await start(table, query)
+  const selection = castDictionaryColumns(readFileSchema(result.first), query)
+  const { first, rest } = selection ? await start(table, query, selection) : result
+  return joinFiles(first, rest)
+}
+
+/** `first` has the first batch, or only the schema. */
+async function start(table: native.Table, query: TableQuery, selection?: Selection) {
+  // The engine treats 0 as an error or as all.
+  const batches = query.k === 0 ? noBatches() : readBatches(query, openRowSource(table, query, selection))
+  const { value: first } = await batches.next()
+  return { first: first ?? (await toNativeQuery(table, query, selection).outputSchema()), rest: batches }
+}
+
+async function* noBatches(): Batches {}
+
+type RowSource = ReturnType<typeof openRowSource>
+
+function openRowSource(table: native.Table, query: TableQuery, selection: Selection | undefined) {
+  return {
+    /** Runs the query with some members changed. */
+    read: (changes: Partial<TableQuery>, rowsPerBatch: number) =>
+      execute(toNativeQuery(table, { ...query, ...changes }, selection), rowsPerBatch),
+    /** Like `read`, but reads only the ids of the rows. */
+    readIds: (changes: Partial<TableQuery>) =>
+      execute(
+        toNativeQuery(table, { ...query, ...changes, columns: { names: [] }, with_row_id: true }),
+        idsPerBatch,
+      ),
+    /** Reads the rows with these ids. */
+    take(ids: bigint[], rowsPerBatch: number) {
       const rows = table.takeRowIds(ids)
       if (query.with_row_id) rows.withRowId()
       selectColumns(rows, query, selection)
       return execute(rows, rowsPerBatch)
     },
   }
-  // The engine treats 0 as an error or as all.
-  if (query.k !== 0) {
-    const batches = readBatches(query, source)
-    const next = async (): Promise<Buffer | null> => (await batches.next()).value || null
-    const first = await next()
-    if (first !== null) return { first, next }
-  }
-  return { first: await prepare().outputSchema(), next: async () => null }
 }
 
-async function* execute(query: NativeScan, rowsPerBatch: number): Batches {
+async function* execute(query: Pick<native.Query, 'execute'>, rowsPerBatch: number): Batches {
   const batches = await query.execute(rowsPerBatch)
   for (let batch = await batches.next(); batch !== null; batch = await batches.next()) yield batch
 }
@@ -89,15 +87,13 @@ async function* execute(query: NativeScan, rowsPerBatch: number): Batches {
  * Removes a limit of a sorted scan that the table cannot exceed: with a limit, the engine keeps the first rows in a heap,
  * which takes seven times as long for a million rows as sorting them all, and twice the memory.
  */
-async function omitNeedlessLimit(table: NativeTable, query: TableQuery): Promise<TableQuery> {
-  const isSearch = query.vector.length > 0 || query.full_text_query != null
-  if (isSearch || !query.order_by?.length || !query.k) return query
+async function omitNeedlessLimit(table: native.Table, query: TableQuery): Promise<TableQuery> {
+  if (isSearch(query) || !query.order_by?.length || !query.k) return query
   return query.k >= (await table.countRows(null)) ? { ...query, k: undefined } : query
 }
 
 function readBatches(query: TableQuery, source: RowSource): Batches {
-  const isSearch = query.vector.length > 0 || query.full_text_query != null
-  if (isSearch || query.order_by?.length) return source.read({}, streamedRowsPerBatch)
+  if (isSearch(query) || query.order_by?.length) return source.read({}, streamedRowsPerBatch)
   if (!query.filter) return readRange(query, source)
   const isSample = query.k != null && query.k <= sampleRows
   return isSample ? source.read({}, sampleRows) : readFiltered(query, source)
@@ -189,34 +185,25 @@ function hasWideRows(batch: Buffer): boolean {
 
 /** Columns that the engine adds to results. */
 const addedColumns = new Set(['_rowid', '_distance', '_score', '_relevance_score', 'query_index'])
-const castNames = new Map<Type, string>([
-  [Type.Utf8, 'Utf8'],
-  [Type.LargeUtf8, 'LargeUtf8'],
-  [Type.Binary, 'Binary'],
-  [Type.LargeBinary, 'LargeBinary'],
-])
+const castTypes = new Set([Type.Utf8, Type.LargeUtf8, Type.Binary, Type.LargeBinary])
 
 /** The engine has one dictionary per part of a table, an Arrow file only one. Undefined if there is nothing to cast. */
-export function castDictionaryColumns(response: ArrowSchema, query: TableQuery): Selection | undefined {
+function castDictionaryColumns(response: ArrowSchema, query: TableQuery): Selection | undefined {
   const columns = response.fields.filter((field) => !addedColumns.has(field.name))
-  const dictionaries = columns.filter(
-    (field) => field.indexType !== undefined && castNames.has(field.type.id),
-  )
   // A name with a backtick cannot be quoted.
-  if (dictionaries.length === 0 || columns.some((field) => field.name.includes('`'))) return undefined
-  return columns.map((field): Selection[number] => [
-    field.name,
-    castDictionary(field, getColumnExpression(field.name, query)),
-  ])
+  if (!columns.some(isCast) || columns.some((field) => field.name.includes('`'))) return undefined
+  return columns.map((field): Selection[number] => {
+    const expression = getColumnExpression(field.name, query)
+    return [field.name, isCast(field) ? `arrow_cast(${expression}, '${Type[field.type.id]}')` : expression]
+  })
+}
+
+function isCast({ indexType, type }: ArrowField): boolean {
+  return indexType !== undefined && castTypes.has(type.id)
 }
 
 function getColumnExpression(name: string, { columns }: TableQuery): string {
   const requested =
     columns && 'expressions' in columns ? columns.expressions.find(([alias]) => alias === name) : undefined
   return requested ? parenthesizeExpression(requested[1]) : `\`${name}\``
-}
-
-function castDictionary(field: ArrowField, expression: string): string {
-  const type = field.indexType && castNames.get(field.type.id)
-  return type === undefined ? expression : `arrow_cast(${expression}, '${type}')`
 }

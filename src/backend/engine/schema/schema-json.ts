@@ -12,24 +12,8 @@ import type { ArrowField, ArrowSchema, ArrowType } from 'catalog-gateway/arrow'
 /** `namespace`: names of the API (`utf8`), without units. `lance`: names of the remote client (`timestamp:us:UTC`). */
 export type SchemaDialect = 'namespace' | 'lance'
 
-const commonNames = new Map<Type, string>([
-  [Type.Null, 'null'],
-  [Type.Binary, 'binary'],
-  [Type.Utf8, 'utf8'],
-  [Type.Bool, 'bool'],
-  [Type.Timestamp, 'timestamp'],
-  [Type.Interval, 'interval'],
-  [Type.List, 'list'],
-  [Type.Struct_, 'struct'],
-  [Type.Union, 'union'],
-  [Type.FixedSizeBinary, 'fixed_size_binary'],
-  [Type.FixedSizeList, 'fixed_size_list'],
-  [Type.Map, 'map'],
-  [Type.Duration, 'duration'],
-  [Type.LargeBinary, 'large_binary'],
-  [Type.LargeUtf8, 'large_utf8'],
-  [Type.LargeList, 'large_list'],
-])
+/** Types that neither dialect has. */
+const unnamedTypes = new Set([Type.NONE, Type.RunEndEncoded])
 const floatBits = [16, 32, 64] as const
 const lanceFloats = ['halffloat', 'float', 'double'] as const
 
@@ -98,10 +82,12 @@ function toLanceName(type: ArrowType): string | undefined {
   return type.id === Type.Interval || type.id === Type.Union ? undefined : toCommonName(type)
 }
 
+/** The name of Arrow, as `fixed_size_list`. */
 function toCommonName(type: ArrowType): string | undefined {
   if (type.id === Type.Int) return `${type.signed ? '' : 'u'}int${type.bits}`
-  if (type.id === Type.Map && type.keysSorted) return undefined
-  return commonNames.get(type.id)
+  if (unnamedTypes.has(type.id) || (type.id === Type.Map && type.keysSorted)) return undefined
+  if (type.id === Type.Struct_) return 'struct'
+  return Type[type.id]?.replaceAll(/(?<=[a-z])[A-Z]/g, '_$&').toLowerCase()
 }
 
 function toUnitName(unit: TimeUnit): string {

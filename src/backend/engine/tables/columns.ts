@@ -1,3 +1,4 @@
+import type * as native from '@lancedb/lancedb/native'
 import { CatalogError, invalidInput, quoteForMessage } from 'catalog-gateway/catalog-api'
 import { columnName } from '../../schemas/columns.ts'
 import { type RequestOf } from '../../schemas/operation-schemas.ts'
@@ -5,10 +6,8 @@ import { type ArrowSchema, readSchemaStream } from 'catalog-gateway/arrow'
 import { streamToFile } from '../arrow/arrow-file.ts'
 import { malformedArrowError, readFileSchema } from '../arrow/arrow-frames.ts'
 import { type TablePoint, openTable, type EngineContext, changeTable } from '../native/open-table.ts'
-import { withCatalogErrors } from '../native/native-errors.ts'
 import { assertStorable, findField } from '../schema/fields.ts'
 import { toLanceType } from '../schema/schema-json.ts'
-import type { NativeAlteration, NativeTable } from '../native/native-module.ts'
 import { parenthesizeCondition, parenthesizeExpression } from '../sql/expressions.ts'
 import { buildComputedColumns, requireComputedColumn, type ComputedColumn } from './computed-columns.ts'
 
@@ -26,9 +25,9 @@ export interface BackfillResult {
 
 /** Schema changes of a table. Each creates a version. */
 export function openColumns(context: EngineContext) {
-  const change = async <Result>(point: TablePoint, work: (table: NativeTable) => Promise<Result>) =>
+  const change = async <Result>(point: TablePoint, work: (table: native.Table) => Promise<Result>) =>
     await changeTable(context, point, work)
-  return withCatalogErrors({
+  return {
     /** Adds columns, each with the values of a SQL expression over existing columns. */
     add: (point: TablePoint, columns: readonly ComputedColumn[]): Promise<number> =>
       change(point, async (table) => {
@@ -65,7 +64,7 @@ export function openColumns(context: EngineContext) {
     /** Changes the metadata of fields. Returns the resulting metadata by field path. */
     updateMetadata: (point: TablePoint, updates: readonly FieldUpdate[]) =>
       change(point, (table) => updateMetadata(context, point, table, updates)),
-  })
+  }
 }
 
 /** The engine would accept a column that exists. */
@@ -79,7 +78,7 @@ function assertNew({ fields }: ArrowSchema, added: readonly { readonly name: str
 /** The engine would panic later on the name of a system column. */
 async function addNullColumns(
   { decodedUploadBytes }: EngineContext,
-  table: NativeTable,
+  table: native.Table,
   stream: Uint8Array,
 ): Promise<number> {
   const schema = readSchemaStream(stream)
@@ -96,7 +95,7 @@ async function addNullColumns(
   return (await table.addColumnsWithSchema(file)).version
 }
 
-function toNative({ path, rename, nullable, data_type: dataType }: Alteration): NativeAlteration {
+function toNative({ path, rename, nullable, data_type: dataType }: Alteration): native.ColumnAlteration {
   return {
     path,
     ...(rename !== undefined && { rename }),
@@ -105,7 +104,11 @@ function toNative({ path, rename, nullable, data_type: dataType }: Alteration): 
   }
 }
 
-async function checkBackfill(table: NativeTable, column: string, where: string | undefined): Promise<number> {
+async function checkBackfill(
+  table: native.Table,
+  column: string,
+  where: string | undefined,
+): Promise<number> {
   requireComputedColumn(readFileSchema(await table.schema()), column)
   const condition = parenthesizeCondition(where)
   if (condition !== null) {
@@ -117,7 +120,7 @@ async function checkBackfill(table: NativeTable, column: string, where: string |
 }
 
 async function backfill(
-  table: NativeTable,
+  table: native.Table,
   column: string,
   where: string | undefined,
 ): Promise<BackfillResult> {
@@ -133,7 +136,7 @@ async function backfill(
 async function updateMetadata(
   context: EngineContext,
   point: TablePoint,
-  table: NativeTable,
+  table: native.Table,
   updates: readonly FieldUpdate[],
 ) {
   const { version } = await table.updateFieldMetadata(

@@ -1,7 +1,7 @@
+import type * as native from '@lancedb/lancedb/native'
 import { DataType, Field, Schema, Table, tableFromIPC, tableToIPC } from 'apache-arrow'
 import { CatalogError, invalidInput, quoteForMessage } from 'catalog-gateway/catalog-api'
 import type { ArrowSchema } from 'catalog-gateway/arrow'
-import type { NativeTable } from '../native/native-module.ts'
 import { parenthesizeExpression, readTokens } from '../sql/expressions.ts'
 
 /** The metadata of a computed column, as LanceDB writes it. */
@@ -19,7 +19,7 @@ export interface ComputedColumn {
  * without a type, and Unsupported for a type that this process cannot write.
  */
 export async function buildComputedColumns(
-  table: NativeTable,
+  table: native.Table,
   { fields: existing }: ArrowSchema,
   columns: readonly ComputedColumn[],
 ): Promise<Buffer> {
@@ -44,7 +44,7 @@ export async function buildComputedColumns(
 }
 
 async function readTypes(
-  table: NativeTable,
+  table: native.Table,
   [anyColumn = '']: readonly string[],
   columns: readonly ComputedColumn[],
 ): Promise<DataType[]> {
@@ -66,7 +66,7 @@ async function readTypes(
 
 /** The columns that an expression reads, sorted; a name that is no column means those that differ in case only. */
 function findInputs(expression: string, columns: readonly string[]): string[] {
-  const tokens = [...readTokens(expression)].filter(({ kind }) => kind !== 'blank')
+  const tokens = [...readTokens(expression)]
   // A name after a dot is that of a nested field.
   const names = tokens.flatMap(({ kind, text }, index) => {
     if (tokens[index - 1]?.text === '.') return []

@@ -1,8 +1,7 @@
-import type { IndexConfig, IndexStatistics } from '@lancedb/lancedb'
+import type * as native from '@lancedb/lancedb/native'
 import { CatalogError, invalidInput, quoteForMessage } from 'catalog-gateway/catalog-api'
 import { defaultIndexName, type IndexRequest } from '../../schemas/indexes.ts'
-import { withCatalogErrors } from '../native/native-errors.ts'
-import type { NativeTable, NativeIndex, NativeIndexFactories } from '../native/native-module.ts'
+import { Index } from '../native/native-module.ts'
 import {
   type TablePoint,
   changeTable,
@@ -12,7 +11,7 @@ import {
 } from '../native/open-table.ts'
 
 export function openIndexes(context: EngineContext) {
-  return withCatalogErrors({
+  return {
     /**
      * Replaces an index with the same name, column and type. Takes minutes for a large table. Builds of one table must not
      * run concurrently. Throws Unsupported, TableIndexAlreadyExists, InvalidInput.
@@ -20,11 +19,11 @@ export function openIndexes(context: EngineContext) {
     create: (point: TablePoint, request: IndexRequest): Promise<void> =>
       retryConflicts(() => createIndex(context, point, request)),
     /** Unordered. The types are spelled as in the catalog API. */
-    list: async (point: TablePoint): Promise<readonly IndexConfig[]> => {
+    list: async (point: TablePoint): Promise<readonly native.IndexConfig[]> => {
       const indexes = await (await openTable(context, point)).listIndices()
       return indexes.map((index) => ({ ...index, indexType: formatIndexType(index.indexType) }))
     },
-    describe: async (point: TablePoint, name: string): Promise<IndexStatistics | undefined> => {
+    describe: async (point: TablePoint, name: string): Promise<native.IndexStatistics | undefined> => {
       const found = await (await openTable(context, point)).indexStats(name)
       return found === null ? undefined : { ...found, indexType: formatIndexType(found.indexType) }
     },
@@ -34,13 +33,13 @@ export function openIndexes(context: EngineContext) {
     /** Throws TableIndexNotFound. */
     drop: async (point: TablePoint, name: string): Promise<void> =>
       changeTable(context, point, async (table) => table.dropIndex(name)),
-  })
+  }
 }
 
 async function createIndex(context: EngineContext, point: TablePoint, request: IndexRequest): Promise<void> {
   try {
     const table = await openTable(context, point)
-    const index = toNativeIndex(context.native.Index, sizePartitions(request, await table.countRows(null)))
+    const index = toNativeIndex(sizePartitions(request, await table.countRows(null)))
     const replaces = await replacesIndex(table, request)
     await table.createIndex(index, request.column, replaces, null, request.name ?? null, true)
   } catch (error) {
@@ -54,7 +53,7 @@ async function createIndex(context: EngineContext, point: TablePoint, request: I
  * Whether an index with the requested name exists. The engine checks only that it has the same column. Throws
  * TableIndexAlreadyExists if it has another type.
  */
-async function replacesIndex(table: NativeTable, request: IndexRequest): Promise<boolean> {
+async function replacesIndex(table: native.Table, request: IndexRequest): Promise<boolean> {
   const name = request.name ?? defaultIndexName(request.column)
   const existing = (await table.listIndices()).find((index) => index.name === name)
   if (existing === undefined) return false
@@ -80,15 +79,15 @@ const fixedTextMembers = [
   ['index_operators', false],
 ] as const satisfies readonly (readonly [member: keyof IndexRequest, value: unknown])[]
 
-type BuildIndex = (index: NativeIndexFactories, request: IndexRequest) => NativeIndex
+type BuildIndex = (request: IndexRequest) => native.Index
 
 const builders: Readonly<Partial<Record<IndexRequest['index_type'], BuildIndex>>> = {
-  BTREE: (index) => index.btree(),
-  BITMAP: (index) => index.bitmap(),
-  LABEL_LIST: (index) => index.labelList(),
-  FM: (index) => index.fm(),
-  FTS: (index, text) =>
-    index.fts(
+  BTREE: () => Index.btree(),
+  BITMAP: () => Index.bitmap(),
+  LABEL_LIST: () => Index.labelList(),
+  FM: () => Index.fm(),
+  FTS: (text) =>
+    Index.fts(
       text.with_position,
       text.base_tokenizer,
       text.language,
@@ -101,26 +100,25 @@ const builders: Readonly<Partial<Record<IndexRequest['index_type'], BuildIndex>>
       text.max_ngram_length,
       text.prefix_only,
     ),
-  IVF_FLAT: (index, request) => index.ivfFlat(...listClusters(request), ...listTraining(request)),
-  IVF_PQ: (index, request) =>
-    index.ivfPq(
+  IVF_FLAT: (request) => Index.ivfFlat(...listClusters(request), ...listTraining(request)),
+  IVF_PQ: (request) =>
+    Index.ivfPq(
       ...listClusters(request),
       request.num_sub_vectors,
       request.num_bits,
       ...listTraining(request),
     ),
-  IVF_RQ: (index, request) =>
-    index.ivfRq(...listClusters(request), request.num_bits, ...listTraining(request)),
-  IVF_HNSW_PQ: (index, request) =>
-    index.hnswPq(
+  IVF_RQ: (request) => Index.ivfRq(...listClusters(request), request.num_bits, ...listTraining(request)),
+  IVF_HNSW_PQ: (request) =>
+    Index.hnswPq(
       ...listClusters(request),
       request.num_sub_vectors,
       ...listTraining(request),
       request.m,
       request.ef_construction,
     ),
-  IVF_HNSW_SQ: (index, request) =>
-    index.hnswSq(...listClusters(request), ...listTraining(request), request.m, request.ef_construction),
+  IVF_HNSW_SQ: (request) =>
+    Index.hnswSq(...listClusters(request), ...listTraining(request), request.m, request.ef_construction),
 }
 
 function listClusters({ distance_type: distance, num_partitions: partitions }: IndexRequest) {
@@ -132,7 +130,7 @@ function listTraining({ max_iterations: iterations, sample_rate: rate }: IndexRe
 }
 
 /** Throws Unsupported (406) for an index that the engine cannot build, or only with other results. */
-function toNativeIndex(factories: NativeIndexFactories, request: IndexRequest): NativeIndex {
+function toNativeIndex(request: IndexRequest): native.Index {
   const build = builders[request.index_type]
   if (build === undefined) {
     throw new CatalogError(
@@ -145,7 +143,7 @@ function toNativeIndex(factories: NativeIndexFactories, request: IndexRequest): 
     if (sent === undefined || sent === value) continue
     throw new CatalogError('Unsupported', `${member} is not supported by the engine of this catalog`)
   }
-  return build(factories, request)
+  return build(request)
 }
 
 /** Replaces `target_partition_size`, which the engine does not know, by the number of partitions for those rows. */

@@ -1,6 +1,7 @@
 import { connect } from '@lancedb/lancedb'
 import { expect, it } from 'vitest'
 import { isThorough } from '../../../../test/support/thorough.ts'
+import { toCatalogError } from '../../catalog/known-errors.ts'
 import { withUploadErrors } from '../../engine/native/native-errors.ts'
 import { temporaryFolder } from '../../../../test/support/temporary-folder.ts'
 import { orders, streamOf } from '../engine/sample-tables.ts'
@@ -31,7 +32,6 @@ it('an insert that was prepared before a restore is a conflict, not a damaged up
   const prepared = await other.openTable('t')
   await restored.checkout(1)
   await restored.restore()
-  await expect(withUploadErrors(() => prepared.add([{ id: 3 }]))).rejects.toMatchObject({
-    kind: 'ConcurrentModification',
-  })
+  const failure: unknown = await withUploadErrors(() => prepared.add([{ id: 3 }])).catch(toCatalogError)
+  expect(failure).toMatchObject({ kind: 'ConcurrentModification' })
 })

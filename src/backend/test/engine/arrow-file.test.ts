@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import {
   Bool,
   Dictionary,
@@ -119,10 +120,8 @@ function fileOf(table: Table): Buffer {
   return streamToFile(streamOf(table), limit).file
 }
 
-async function join(files: readonly Uint8Array[]): Promise<Buffer> {
-  const rest = files.slice(1)
+async function join([first = Buffer.alloc(0), ...rest]: readonly Buffer[]): Promise<Buffer> {
   const chunks = []
-  for await (const chunk of joinFiles(files[0] ?? Buffer.alloc(0), async () => rest.shift() ?? null))
-    chunks.push(chunk)
+  for await (const chunk of joinFiles(first, Readable.from(rest))) chunks.push(chunk)
   return Buffer.concat(chunks)
 }

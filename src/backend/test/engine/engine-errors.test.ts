@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { ErrorName } from '../../../catalog-api/catalog-error.ts'
-import { translateEngineError } from '../../engine/native/native-errors.ts'
+import { toCatalogError } from '../../catalog/known-errors.ts'
 
 /** Texts of `Error` in `lance-core`; `Internal` where nothing but the log can help, although they resemble others. */
 const messages: readonly [message: string, kind: ErrorName][] = [
@@ -37,6 +37,7 @@ const messages: readonly [message: string, kind: ErrorName][] = [
 it.each(messages)('%s', (message, kind) => {
   const source = ', /usr/local/cargo/registry/src/x/lance-8.0.0/src/io/commit.rs:1046:24'
   for (const text of [message, `lance error: ${message}${source}`]) {
-    expect(translateEngineError(new Error(text))).toMatchObject({ kind })
+    const error = Object.assign(new Error(text), { code: 'GenericFailure' })
+    expect(toCatalogError(error)).toMatchObject({ kind })
   }
 })

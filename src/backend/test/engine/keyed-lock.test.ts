@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { createDeferred } from '../../../../test/gateway/support/waiting.ts'
 import { KeyedLock } from '../../engine/keyed-lock.ts'
 
@@ -58,7 +58,7 @@ it('runs shared work concurrently, but not with exclusive work', async () => {
 })
 
 it('runs at most two tasks of shared work at a time, in order, also after a failure', async () => {
-  const lock = new KeyedLock({ maxShared: 2 })
+  const lock = new KeyedLock(2)
   const begun: number[] = []
   let active = 0
   let most = 0
@@ -78,11 +78,14 @@ it('runs at most two tasks of shared work at a time, in order, also after a fail
 })
 
 it('work that waits too long is not done, and holds up nothing behind it', async () => {
-  const lock = new KeyedLock({ timeoutMs: 20 })
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const lock = new KeyedLock()
   const long = createDeferred()
   const running = lock.runShared('a', async () => long.promise)
-  const refused = { kind: 'ServiceUnavailable', headers: { 'retry-after': '5' } }
-  await expect(lock.runExclusive('a', async () => 'done')).rejects.toMatchObject(refused)
+  const late = lock.runExclusive('a', async () => 'done').catch((error: unknown) => error)
+  vi.advanceTimersByTime(60_000)
+  expect(await late).toMatchObject({ kind: 'ServiceUnavailable', headers: { 'retry-after': '5' } })
   expect(await lock.runShared('a', async () => 'shared')).toBe('shared')
   long.resolve(undefined)
   await running

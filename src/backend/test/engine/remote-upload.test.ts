@@ -21,12 +21,12 @@ it("creates an empty table from the remote client's upload without rows", async 
   const { engine, location } = await freshEngine()
   const upload = await remoteUpload(orders(1).slice(0, 0))
   await engine.create(location, upload, 'create')
-  expect(await engine.count(location)).toBe(0)
+  expect(await engine.count({ location })).toBe(0)
   await engine.insert(location, streamOf(orders(3)), 'append')
   expect(await engine.insert(location, upload, 'append')).toMatchObject({ rows: 0 })
-  expect(await engine.count(location)).toBe(3)
+  expect(await engine.count({ location })).toBe(3)
   await engine.insert(location, upload, 'overwrite')
-  expect(await engine.count(location)).toBe(0)
+  expect(await engine.count({ location })).toBe(0)
 })
 
 it('keeps schema metadata', async () => {
@@ -34,7 +34,7 @@ it('keeps schema metadata', async () => {
   const table = orders(1)
   table.schema.metadata.set('owner', 'sales')
   await engine.create(location, streamOf(table), 'create')
-  expect((await engine.describe(location)).metadata).toEqual({ owner: 'sales' })
+  expect((await engine.describe({ location })).metadata).toEqual({ owner: 'sales' })
 })
 
 it('rejects an upload that is too large when decoded with 413', async () => {

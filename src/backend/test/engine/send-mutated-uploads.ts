@@ -5,7 +5,7 @@
 import path from 'node:path'
 import { tableFromIPC } from 'apache-arrow'
 import { openEngine } from '../../engine/lancedb-engine.ts'
-import { CatalogError } from '../../../catalog-api/catalog-error.ts'
+import { toCatalogError } from '../../catalog/known-errors.ts'
 import { queryTableRequestSchema } from '../../schemas/query.ts'
 import { remoteUpload } from './remote-upload.ts'
 import { orders, streamOf } from './sample-tables.ts'
@@ -45,14 +45,13 @@ async function sendMutated(streams: readonly Uint8Array[], seed: number): Promis
   for (let round = 0; round < Number(rounds); round++) {
     const mutated = mutate(streams[round % streams.length] ?? Buffer.alloc(0), next)
     await engine.insert(location, mutated, 'append').catch((error: unknown) => {
-      const refused = error instanceof CatalogError && error.status >= 400 && error.status < 500
-      if (!refused) unexpected.push(String(error instanceof CatalogError ? error.cause : error))
+      if (toCatalogError(error).status >= 500) unexpected.push(String(error))
     })
   }
   const chunks: Uint8Array[] = []
   for await (const chunk of await engine.query(location, queryTableRequestSchema.parse({})))
     chunks.push(chunk)
-  const [read, counted] = [tableFromIPC(Buffer.concat(chunks)).numRows, await engine.count(location)]
+  const [read, counted] = [tableFromIPC(Buffer.concat(chunks)).numRows, await engine.count({ location })]
   if (read !== counted) unexpected.push(`${read} rows were read where ${counted} are counted`)
   await engine.close()
   return unexpected

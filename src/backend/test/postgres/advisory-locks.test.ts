@@ -17,10 +17,7 @@ async function openReplicas(count: number) {
     Array.from({ length: count }, () => openPostgres(options, pino({ level: 'silent' }))),
   )
   onTestFinished(async () => {
-    for (const { database, locks } of replicas) {
-      await database.destroy()
-      await locks.close()
-    }
+    for (const { close } of replicas) await close()
   })
   const administrator = new pg.Client(url)
   await administrator.connect()

@@ -38,10 +38,9 @@ async function openBehindProxy(name: string, maxConnections: number) {
   const silenceMs = { locks: 1_000, others: 1_000 }
   const log = pino({ level: 'silent' })
   const settings = { url: url.href, schema, maxConnections }
-  const { database, locks } = await openPostgres(settings, log, silenceMs)
+  const { database, locks, close } = await openPostgres(settings, log, silenceMs)
   onTestFinished(async () => {
-    await database.destroy()
-    await locks.close()
+    await close()
     proxy.close()
   })
   const read = async () =>

@@ -11,7 +11,7 @@ const newJob = { operation: 'Wait', path: '[]', request: {} }
 
 /** Opens the jobs of a replica, whose work does not end before the test. */
 async function openReplica(schema: string) {
-  const { database, locks } = await openPostgres(
+  const { database, locks, close } = await openPostgres(
     { url: inject('postgresUrl') ?? '', schema, maxConnections: 4 },
     log,
   )
@@ -32,8 +32,7 @@ async function openReplica(schema: string) {
   onTestFinished(async () => {
     finished.resolve(undefined)
     await jobs.close()
-    await database.destroy()
-    await locks.close()
+    await close()
   })
   return { jobs, tables }
 }

@@ -1,6 +1,7 @@
 import { expect, onTestFinished, it } from 'vitest'
 import { directOutbound } from '../../../outbound/outbound.ts'
-import { openManifestStore } from '../../engine/manifest/manifest-store.ts'
+import { inspectStaging, publishRetainedManifest, retainManifest } from '../../engine/manifest/commits.ts'
+import { findManifest } from '../../engine/manifest/manifest-files.ts'
 import { openStorage } from '../../storage/open-storage.ts'
 import { backendSettings } from '../support/backend-settings.ts'
 import { orders } from '../engine/sample-tables.ts'
@@ -17,24 +18,24 @@ it('lets one of several writers win without a shared lock', async () => {
     directOutbound,
   )
   onTestFinished(close)
-  const manifests = openManifestStore(storage)
   const clients = await Promise.all(Array.from({ length: 6 }, () => committer(location, bucket.client)))
   const requests = await Promise.all(clients.map((client) => client.stage()))
   const staged = await Promise.all(
     requests.map(({ version, manifest_path: manifestPath }) =>
-      manifests.inspectStaging(location, { version, manifestPath }),
+      inspectStaging(storage, location, { version, manifestPath }),
     ),
   )
   const outcomes = await Promise.allSettled(
     staged.map(async (one, index) => {
       const retainedPath = `${bucket.location}/commits/t/${index}`
-      await manifests.retain(one, retainedPath)
+      await retainManifest(storage, one, retainedPath)
       const { version, eTag, namingScheme, stagingPath: manifestPath } = one
-      await manifests.publishRetained(location, { version, eTag, namingScheme, manifestPath, retainedPath })
+      const retained = { version, eTag, namingScheme, manifestPath, retainedPath }
+      await publishRetainedManifest(storage, location, retained)
     }),
   )
   expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
-  expect((await manifests.describe(location, 2, undefined))?.version).toBe(2)
+  expect((await findManifest(storage, { location, version: 2 }))?.version).toBe(2)
   for (const outcome of outcomes) {
     if (outcome.status === 'rejected')
       expect(outcome.reason).toMatchObject({ kind: 'ConcurrentModification' })

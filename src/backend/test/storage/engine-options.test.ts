@@ -73,7 +73,7 @@ it('the engine opens new connections with options that have changed', async () =
   for (const { url, requested } of proxies) {
     options = { ...keys, aws_endpoint: endpoint, client_max_retries: '0', proxy_url: url }
     // Fails after several attempts of the engine, the first of which is enough.
-    engine.count('s3://bucket/prefix/t.lance').catch(() => undefined)
+    engine.count({ location: 's3://bucket/prefix/t.lance' }).catch(() => undefined)
     await eventually(() => expect(requested).toContain('s3.example:443'))
   }
 })

@@ -10,34 +10,33 @@ import { catalogOperations } from '../../catalog/catalog-operations.ts'
 import type { ResponseOf } from '../../schemas/operation-schemas.ts'
 import { requireTable } from '../../catalog/find-table.ts'
 import { openCatalog } from '../../catalog/open-catalog.ts'
-import { type ManifestStore, openManifestStore } from '../../engine/manifest/manifest-store.ts'
+import { findManifest } from '../../engine/manifest/manifest-files.ts'
 import { operationSchemas } from '../../schemas/operation-schemas.ts'
+import { openStorage } from '../../storage/open-storage.ts'
+import type { Storage } from '../../storage/storage.ts'
 import { backendSettings, usesPostgres } from '../support/backend-settings.ts'
 import { orders, streamOf } from '../engine/sample-tables.ts'
 import { responseOf, runningBackend } from '../support/running-backend.ts'
 import { committer, leftBehind } from '../support/staged-manifests.ts'
 
-/** The storage calls of a batch, in order. */
-const steps = ['retain', 'publishRetained', 'remove'] as const
+/** What a batch does to manifests, in order. */
+type Step = 'retain' | 'publish' | 'remove'
+type Around = <Result>(step: Step, work: () => Promise<Result>) => Promise<Result>
 
-/** A manifest store whose calls pass through `around`. */
-function meddledManifests(
-  around: (step: string, work: () => Promise<unknown>) => Promise<unknown>,
-): ManifestStore {
-  const manifests = openManifestStore()
-  const meddled = steps.map((name) => {
-    const method = manifests[name] as (...values: unknown[]) => Promise<unknown>
-    return [name, (...values: unknown[]) => around(name, () => method(...values))]
-  })
-  return { ...manifests, ...(Object.fromEntries(meddled) as Partial<ManifestStore>) }
-}
-
-async function openOn(dataFolder: string, manifests: ManifestStore): Promise<CatalogContext> {
+/** Opens a catalog whose changes of manifests pass through `around`. */
+async function openOn(dataFolder: string, around: Around): Promise<CatalogContext> {
   return await openCatalog(
     backendSettings(dataFolder),
     pino({ level: 'silent' }),
     directOutbound,
-    () => manifests,
+    async (...parameters) => {
+      const { storage, ...opened } = await openStorage(...parameters)
+      const link: Storage['link'] = (from, to, eTag) =>
+        around(to.includes('/_versions/') ? 'publish' : 'retain', () => storage.link(from, to, eTag))
+      const remove: Storage['remove'] = (file) =>
+        file.endsWith('.manifest') ? around('remove', () => storage.remove(file)) : storage.remove(file)
+      return { ...opened, storage: { ...storage, link, remove } }
+    },
   )
 }
 
@@ -86,7 +85,7 @@ const after = {
 
 const moments = (['before', 'after'] as const).flatMap((when) => [
   ...[1, 2, 3].map((nth) => [when, 'retain', nth, before] as const),
-  ...[1, 2, 3].map((nth) => [when, 'publishRetained', nth, after] as const),
+  ...[1, 2, 3].map((nth) => [when, 'publish', nth, after] as const),
   [when, 'remove', 1, after] as const,
 ])
 
@@ -106,14 +105,13 @@ withSqlite.each(moments)(
       process.emit('end')
       return new Promise(() => {})
     }
-    const manifests = meddledManifests(async (name, work) => {
+    const catalog = await openOn(dataFolder, async (name, work) => {
       calls.push(name)
       const isHere = name === step && calls.filter((call) => call === name).length === nth
       if (isHere && when === 'before') return await never()
       const result = await work()
       return isHere ? await never() : result
     })
-    const catalog = await openOn(dataFolder, manifests)
     void execute(catalog, 'BatchCommitTables', { operations })
     await end
     await catalog.database.destroy()
@@ -168,10 +166,9 @@ it.each(uses)('finds a committed batch with unpublished manifests: %s', async (_
   const { stop, restart, get, dataFolder, operations, readState } = await withBatch()
   await stop()
   let isBroken = true
-  const manifests = meddledManifests((name, work) =>
+  const catalog = await openOn(dataFolder, (name, work) =>
     isBroken && name !== 'retain' ? Promise.reject(new Error('EIO')) : work(),
   )
-  const catalog = await openOn(dataFolder, manifests)
   let isOpen = true
   const close = async () => {
     if (isOpen) await catalog.close()
@@ -183,7 +180,8 @@ it.each(uses)('finds a committed batch with unpublished manifests: %s', async (_
   await expect(use(catalog)).rejects.toThrow()
   isBroken = false
   await use(catalog)
-  expect((await openManifestStore().describe(locationOf(results), 4, undefined))?.version).toBe(4)
+  const point = { location: locationOf(results), version: 4 }
+  expect(await findManifest(catalog.storage, point)).toMatchObject({ version: 4 })
   await close()
   await restart()
   expect((await readState()).versions[1]).toEqual([2, 3])

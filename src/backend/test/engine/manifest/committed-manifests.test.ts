@@ -2,37 +2,42 @@ import { randomUUID } from 'node:crypto'
 import { readFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { expect, it } from 'vitest'
-import type { StagingRequest } from '../../../engine/manifest/commits.ts'
-import { formatManifestName, type ListedVersion } from '../../../engine/manifest/manifest-files.ts'
-import { openManifestStore } from '../../../engine/manifest/manifest-store.ts'
+import {
+  inspectStaging,
+  publishRetainedManifest,
+  retainManifest,
+  type StagingRequest,
+} from '../../../engine/manifest/commits.ts'
+import { findManifest, formatManifestName, listManifests } from '../../../engine/manifest/manifest-files.ts'
 import { localFileStorage } from '../../../storage/local-storage.ts'
 import type { Storage } from '../../../storage/storage.ts'
 import { freshEngine, orders, streamOf } from '../sample-tables.ts'
 import { tableWithStaging } from './staged-tables.ts'
 
-const store = openManifestStore()
-
 /** Retains a staging manifest, and returns a function that gives it its final name. */
-async function retained(location: string, request: StagingRequest, manifests = store) {
-  const staged = await manifests.inspectStaging(location, request)
+async function retained(location: string, request: StagingRequest, storage = localFileStorage) {
+  const staged = await inspectStaging(storage, location, request)
   const retainedPath = path.join(path.dirname(location), 'commits', randomUUID(), 'manifest')
-  const stored = await manifests.retain(staged, retainedPath)
+  const stored = await retainManifest(storage, staged, retainedPath)
   const { eTag, namingScheme } = staged
-  const publish = () => manifests.publishRetained(location, { ...request, eTag, namingScheme, retainedPath })
+  const publish = () =>
+    publishRetainedManifest(storage, location, { ...request, eTag, namingScheme, retainedPath })
   return { staged, stored, retainedPath, publish }
 }
 
 it('the versions of a table are listed newest first, as object-store keys', async () => {
   const { engine, location } = await freshEngine()
-  expect(await store.list(location, undefined)).toEqual([])
-  expect(await store.describe(location, undefined, undefined)).toBeUndefined()
+  expect(await listManifests(localFileStorage, { location })).toEqual([])
+  expect(await findManifest(localFileStorage, { location })).toBeUndefined()
   await engine.create(location, streamOf(orders(1)), 'create')
   await engine.insert(location, streamOf(orders(1)), 'append')
-  const versions = await Promise.all((await store.list(location, '')).map((version) => version.read()))
+  const versions = await Promise.all(
+    (await listManifests(localFileStorage, { location, branch: '' })).map((version) => version.read()),
+  )
   expect(versions.map((version) => version?.version)).toEqual([2, 1])
-  expect(await store.describe(location, undefined, undefined)).toEqual(versions[0])
-  expect(await store.describe(location, 1, undefined)).toEqual(versions[1])
-  expect(await store.describe(location, 3, undefined)).toBeUndefined()
+  expect(await findManifest(localFileStorage, { location })).toEqual(versions[0])
+  expect(await findManifest(localFileStorage, { location, version: 1 })).toEqual(versions[1])
+  expect(await findManifest(localFileStorage, { location, version: 3 })).toBeUndefined()
   const file = path.join(location, '_versions', formatManifestName(2, 'V2'))
   const found = await stat(file)
   expect(versions[0]).toMatchObject({
@@ -47,7 +52,7 @@ it('does not list staging files, detached versions and hints', async () => {
   const { location, versions, stage } = await tableWithStaging()
   await stage()
   await writeFile(path.join(versions, 'd7.manifest'), 'LANC')
-  expect((await store.list(location, undefined)).map(({ version }) => version)).toEqual([1])
+  expect((await listManifests(localFileStorage, { location })).map(({ version }) => version)).toEqual([1])
 })
 
 it('a staged manifest is published under its final name with the tag of the staging file', async () => {
@@ -57,7 +62,7 @@ it('a staged manifest is published under its final name with the tag of the stag
   expect(staged).toMatchObject({ version: 2, namingScheme: 'V2' })
   await publish()
   expect(stored).toMatchObject({ version: 2, eTag: staged.eTag, manifestSize: request.manifestSize })
-  expect(await store.describe(location, 2, undefined)).toEqual(stored)
+  expect(await findManifest(localFileStorage, { location, version: 2 })).toEqual(stored)
   expect(await readFile(path.join(versions, formatManifestName(2, 'V2')))).toEqual(await read())
   expect((await readdir(versions)).filter((name) => name.includes('.manifest-'))).toEqual([])
 })
@@ -69,7 +74,7 @@ it('repeats the success of a replay, with and without its retained file', async 
   await publish()
   await rm(retainedPath)
   await publish()
-  expect(await store.describe(location, 2, undefined)).toEqual(stored)
+  expect(await findManifest(localFileStorage, { location, version: 2 })).toEqual(stored)
 })
 
 it('does not replace a version with other content', async () => {
@@ -84,10 +89,9 @@ it('does not replace a version with other content', async () => {
 
 it('keeps the versions of a branch separate', async () => {
   const { location } = await tableWithStaging()
-  expect(await store.list(location, 'dev')).toEqual([])
+  expect(await listManifests(localFileStorage, { location, branch: 'dev' })).toEqual([])
   for (const branch of ['../other', 'a//b', '/a', 'a/../b', '..', 'a\\b', 'a.lock']) {
-    const listed: Promise<readonly ListedVersion[]> = store.list(location, branch)
-    await expect(listed).rejects.toMatchObject({ code: 13 })
+    await expect(listManifests(localFileStorage, { location, branch })).rejects.toMatchObject({ code: 13 })
   }
 })
 
@@ -109,7 +113,7 @@ it('a version survives a power failure before its staging name is removed', asyn
     },
   }
   const { location, stage } = await tableWithStaging()
-  const { staged, publish } = await retained(location, await stage(), openManifestStore(storage))
+  const { staged, publish } = await retained(location, await stage(), storage)
   calls.length = 0
   await publish()
   const name = path.basename(staged.finalPath)

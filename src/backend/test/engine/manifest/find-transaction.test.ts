@@ -1,9 +1,13 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { expect, it } from 'vitest'
-import { formatManifestName } from '../../../engine/manifest/manifest-files.ts'
-import { openManifestStore } from '../../../engine/manifest/manifest-store.ts'
+import {
+  findTransaction,
+  formatManifestName,
+  listManifests,
+} from '../../../engine/manifest/manifest-files.ts'
 import { localFileStorage } from '../../../storage/local-storage.ts'
+import type { Storage } from '../../../storage/storage.ts'
 import { temporaryFolder } from '../../../../../test/support/temporary-folder.ts'
 
 const uuidOf = (version: number) => `00000000-0000-4000-8000-00000000000${version}`
@@ -32,7 +36,7 @@ it('a manifest that only names its transaction file has its UUID and the version
   }
   const found = { uuid: uuidOf(2), version: 2, readVersion: 1 }
   for (const transaction of ['2', uuidOf(2)])
-    expect(await openManifestStore().findTransaction(location, [], transaction)).toMatchObject(found)
+    expect(await findTransaction(localFileStorage, location, [], transaction)).toMatchObject(found)
 })
 
 it('an unknown transaction costs the same for any number of versions, and a listing opens no file', async () => {
@@ -42,7 +46,7 @@ it('an unknown transaction costs the same for any number of versions, and a list
     await writeFile(manifest, manifestOf(1, ''))
   }
   let calls = 0
-  const store = openManifestStore({
+  const storage: Storage = {
     ...localFileStorage,
     async *list(folder) {
       for await (const file of localFileStorage.list(folder)) {
@@ -57,9 +61,9 @@ it('an unknown transaction costs the same for any number of versions, and a list
       calls += 1
       return localFileStorage.read(file, limit)
     },
-  })
-  expect(await store.list(location, undefined)).toHaveLength(1000)
+  }
+  expect(await listManifests(storage, { location })).toHaveLength(1000)
   expect(calls).toBe(0)
-  expect(await store.findTransaction(location, [], uuidOf(1))).toBeUndefined()
+  expect(await findTransaction(storage, location, [], uuidOf(1))).toBeUndefined()
   expect(calls).toBe(200)
 })

@@ -44,14 +44,14 @@ it("parses the transactions of a real table's manifests", async () => {
   expect(new Set(manifests.map(({ branch }) => branch))).toEqual(new Set([undefined]))
   const [first] = await manifestsOf(path.join(location, 'tree/team/dev'))
   expect(first && parseManifest(first).branch).toBe('team/dev')
-  expect(await engine.describe(location, { version: 3, includeStats: true })).toMatchObject({
-    stats: { numFragments: 2, numDeletedRows: 3 },
+  expect(await engine.describe({ location, version: 3 })).toMatchObject({
+    stats: { num_fragments: 2, num_deleted_rows: 3 },
   })
 })
 
 function reads(bytes: Uint8Array): void {
   try {
-    parseManifest(bytes)
+    parseManifest(Buffer.from(bytes))
   } catch (error) {
     expect(error).toBeInstanceOf(CatalogError)
   }

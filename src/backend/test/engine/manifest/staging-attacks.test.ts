@@ -1,17 +1,18 @@
 import { mkdir, rename, symlink, truncate, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { expect, it } from 'vitest'
-import type { StagingRequest } from '../../../engine/manifest/commits.ts'
-import { formatManifestName } from '../../../engine/manifest/manifest-files.ts'
-import { openManifestStore } from '../../../engine/manifest/manifest-store.ts'
+import { inspectStaging, retainManifest, type StagingRequest } from '../../../engine/manifest/commits.ts'
+import { formatManifestName, listManifests } from '../../../engine/manifest/manifest-files.ts'
+import { localFileStorage } from '../../../storage/local-storage.ts'
 import { tableWithStaging } from './staged-tables.ts'
 
-const store = openManifestStore()
 const uuid = '6b9c3f0e-9f3e-4a51-8f5d-0f3c1c2b7a10'
 const stagingName = `${formatManifestName(2, 'V2')}-${uuid}`
 
 async function refusal(location: string, request: StagingRequest): Promise<string> {
-  const outcome: unknown = await store.inspectStaging(location, request).catch((error: unknown) => error)
+  const outcome: unknown = await inspectStaging(localFileStorage, location, request).catch(
+    (error: unknown) => error,
+  )
   expect(outcome).toMatchObject({ name: 'CatalogError', code: 13, status: 400 })
   expect(String(outcome)).not.toContain(path.dirname(location))
   return String(outcome)
@@ -44,14 +45,14 @@ it('rejects a path outside the versions folder', async () => {
       /expected _versions\/\d{20}\.manifest-<uuid>/,
     )
   }
-  expect(await store.inspectStaging(location, request)).toMatchObject({ version: 2 })
+  expect(await inspectStaging(localFileStorage, location, request)).toMatchObject({ version: 2 })
 })
 
 it('a leading slash and a file URI name the same file', async () => {
   const { location, stage } = await tableWithStaging()
   const request = await stage(stagingName)
   for (const prefix of ['/', 'file:///']) {
-    const staged = await store.inspectStaging(location, {
+    const staged = await inspectStaging(localFileStorage, location, {
       ...request,
       manifestPath: prefix + request.manifestPath,
     })
@@ -115,13 +116,15 @@ it('rejects a missing staging manifest', async () => {
 
 it('does not publish a staging manifest that was replaced after it was verified', async () => {
   const { location, versions, stage } = await tableWithStaging()
-  const staged = await store.inspectStaging(location, await stage(stagingName))
+  const staged = await inspectStaging(localFileStorage, location, await stage(stagingName))
   const replacement = path.join(versions, 'replacement')
   await writeFile(replacement, 'not a manifest')
   await rename(replacement, staged.stagingPath)
-  await expect(store.retain(staged, path.join(location, '../commits/a/b'))).rejects.toMatchObject({
+  await expect(
+    retainManifest(localFileStorage, staged, path.join(location, '../commits/a/b')),
+  ).rejects.toMatchObject({
     code: 13,
     status: 400,
   })
-  expect((await store.list(location, undefined)).map(({ version }) => version)).toEqual([1])
+  expect((await listManifests(localFileStorage, { location })).map(({ version }) => version)).toEqual([1])
 })

@@ -20,7 +20,7 @@ it('returns the values of a dictionary column with several dictionaries', async 
     { color: 'black' },
   ])
   expect((await query({ with_row_id: true, k: 2 })).schema.names).toEqual(['color', '_rowid'])
-  const { fields } = (await engine.describe(location)).schema('namespace')
+  const { fields } = (await engine.describe({ location })).schema('namespace')
   expect(fields).toEqual([{ name: 'color', type: { type: 'utf8' }, nullable: true }])
 })
 

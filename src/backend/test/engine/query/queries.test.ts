@@ -1,5 +1,6 @@
 import { FixedSizeList, Field, Float32, Int32, Table, vectorFromArray } from 'apache-arrow'
 import { describe, expect, it } from 'vitest'
+import { toCatalogError } from '../../../catalog/known-errors.ts'
 import { freshEngine, orders, rowsOf, streamOf } from '../sample-tables.ts'
 
 const unlimited = Number('9223372036854775807')
@@ -84,7 +85,7 @@ describe('invalid queries', () => {
     [{ filter: 'id = 1 more' }, 13],
   ])('%j, with the code %i', async (request, code) => {
     const { query, location } = await tableOf(3)
-    const error: unknown = await query(request).catch((thrown: unknown) => thrown)
+    const error: unknown = await query(request).catch(toCatalogError)
     expect(error).toMatchObject({ name: 'CatalogError', code })
     expect(String(error)).not.toMatch(/\.rs|\/cargo|Caused by/)
     expect(String(error)).not.toContain(location.slice(1))

@@ -28,8 +28,8 @@ async function scatteredTable() {
   ) {
     await engine.insert(location, streamOf(texts(count, first)), 'append')
   }
-  await engine.rows.delete({ location }, 'id % 7 = 3 OR id BETWEEN 5000 AND 9000')
-  await engine.rows.update({ location }, 'id % 11 = 0', [['text', "'changed'"]])
+  await engine.delete({ location }, 'id % 7 = 3 OR id BETWEEN 5000 AND 9000')
+  await engine.update({ location }, 'id % 11 = 0', [['text', "'changed'"]])
   return table
 }
 
@@ -40,7 +40,7 @@ function idsOf(response: Table): number[] {
 it("returns every row once in a windowed scan, in the engine's order", async () => {
   const { query, engine, location } = await scatteredTable()
   const response = await query({})
-  expect(response.numRows).toBe(await engine.count(location))
+  expect(response.numRows).toBe(await engine.count({ location }))
   // A filter makes the engine read the table in one scan.
   const atOnce = await query({ filter: 'id >= 0' })
   expect(idsOf(response)).toEqual(idsOf(atOnce))
@@ -70,13 +70,13 @@ it('returns a consistent snapshot during concurrent writes', async () => {
   const { engine, location, query } = await scatteredTable()
   const before = idsOf(await query({}))
   const response = await engine.query(location, queryTableRequestSchema.parse({}))
-  await engine.rows.delete({ location }, 'id > 100')
+  await engine.delete({ location }, 'id > 100')
   await engine.insert(location, streamOf(texts(500, 20_000)), 'overwrite')
   const chunks: Uint8Array[] = []
   for await (const chunk of response) chunks.push(chunk)
   expect(chunks.length).toBeGreaterThan(10)
   expect(idsOf(tableFromIPC(Buffer.concat(chunks)))).toEqual(before)
-  expect(await engine.count(location)).toBe(500)
+  expect(await engine.count({ location })).toBe(500)
 })
 
 it('stops the query when the reader stops', async () => {
@@ -94,7 +94,7 @@ it('returns every row of a filter once where rows become large, with offset, lim
   const { engine, location, query } = await freshEngine()
   await engine.create(location, streamOf(texts(1000, 0, String)), 'create')
   await engine.insert(location, streamOf(texts(400, 1000, (id) => String(id).padEnd(40_000, 'x'))), 'append')
-  await engine.rows.delete({ location }, 'id % 7 = 3')
+  await engine.delete({ location }, 'id % 7 = 3')
   const all = idsOf(await query({ columns: ['id'] }))
   for (const [offset, k] of [
     [0, undefined],
