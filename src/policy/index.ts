@@ -35,7 +35,6 @@ export {
   permissionFacts,
   requirementFacts,
 } from './conditions/permission-facts.ts'
-export type { ReportConditionFailure } from './engine/compiled-rule.ts'
 export { type Allowed, type Decision, qualifiedRuleName, type RuleReference } from './engine/decision.ts'
 export { isNamespaceMember, objectKindOfPermission, objectPosition } from './engine/object-position.ts'
 export type { KnownCaller } from './engine/subject.ts'
@@ -66,7 +65,7 @@ export {
   listStructs,
 } from './restrictions/restriction.ts'
 export { assertAnyPolicy, collectDocuments, findDocumentProblems } from './source/document-problems.ts'
-export { type ResourceResult, watchKubernetesPolicies } from './source/kubernetes/kubernetes-policies.ts'
+export { watchKubernetesPolicies } from './source/kubernetes/kubernetes-policies.ts'
 export { fileOfResource } from './source/kubernetes/review-resources.ts'
 export { createStatusWriter } from './source/kubernetes/status-writer.ts'
 export {
@@ -75,7 +74,6 @@ export {
   type LoadedPolicies,
   loadPolicies,
   parsePolicyFile,
-  type ShadowDifference,
 } from './source/load-policies.ts'
 export { listIgnoredFiles, namePolicyFolders } from './source/policy-folder.ts'
 export {

@@ -5,57 +5,50 @@ import {
   createSettingsVocabulary,
   describeConditionError,
   listIgnoredFiles,
-  type PolicySource,
   type PolicySources,
-  type PolicyVocabulary,
-  type ReportConditionFailure,
-  type ShadowDifference,
   watchFolders,
 } from '../../policy/index.ts'
 import type { Bootstrap } from './open-observability.ts'
-import type { PolicyResources } from './open-policy-resources.ts'
 
 /**
  * Opens the policies of all sources, and watches them. Throws PolicyError if any cannot be loaded at the start; a later
  * change that cannot be loaded changes nothing.
  */
 export async function openPolicies(bootstrap: Bootstrap, audit: AuditLog) {
-  const { settings, closers, log } = bootstrap
+  const { settings, closers, metrics, log } = bootstrap
+  const { folder, kubernetes } = settings.policies
   const vocabulary = createSettingsVocabulary(settings)
   // A folder that cannot be read is an error of its policies.
-  const ignored = await listIgnoredFiles(settings.policies.folder).catch(() => [])
+  const ignored = await listIgnoredFiles(folder).catch(() => [])
   const files = ignored.map(({ name }) => name)
   if (files.length > 0) log.warn({ files }, 'files beside policies ignored: expected .yaml or .yml')
-  const { kubernetes } = settings.policies
   // Imported on demand: a gateway without policies in Kubernetes does not load the client.
   const opener = kubernetes && (await import('./open-policy-resources.ts'))
   const resources = kubernetes && opener?.openPolicyResources(kubernetes, vocabulary, bootstrap)
-  const policies = await openSources(bootstrap, vocabulary, resources, audit)
-  closers.push(() => policies.close())
-  /** Describes what keeps changes of resources from being seen, in words for an operator; undefined if nothing does. */
-  const findProblem = (): string | undefined => resources?.findProblem()
-  return { ...policies, findProblem }
-}
-
-async function openSources(
-  { settings, metrics, log }: Bootstrap,
-  vocabulary: PolicyVocabulary,
-  resources: PolicyResources | undefined,
-  audit: AuditLog,
-): Promise<PolicySource> {
-  const { folder } = settings.policies
   const reportSuccess = (revision: string): void => {
     metrics.policy_info.reset()
     metrics.policy_info.set({ revision }, 1)
     metrics.policy_last_reload_success_timestamp_seconds.setToCurrentTime()
   }
   metrics.policy_last_reload_successful.set(1)
+  const logFailure = createThrottledLog(log, 1)
+  const logDifference = createThrottledLog(log, 10)
   // Files come first: among rules of one namespace that apply, the first one is named in decisions.
   const folders: PolicySources = watchFolders(folder, vocabulary)
   const sources = resources === undefined ? folders : new Map([...folders, [undefined, resources.open]])
-  const source = await combineSources(sources, {
-    onConditionFailure: conditionReport(metrics, log),
-    onShadowDifference: shadowReport(metrics, log),
+  const policies = await combineSources(sources, {
+    onConditionFailure({ policy, rule, file, line }, effect, error) {
+      metrics.policy_condition_failures_total.inc({ effect })
+      const members = { policy, rule, file, line, effect, error: describeConditionError(error) }
+      logFailure('warn', effect, members, 'policy condition failed')
+    },
+    onShadowDifference({ request: { principal, permission: operation, id }, live, candidate }) {
+      const change = candidate === undefined ? 'undecided' : live.allowed ? 'allow_to_deny' : 'deny_to_allow'
+      metrics.policy_shadow_differences_total.inc({ operation, change })
+      const rules = { rule: live.rule, candidateRule: candidate?.rule }
+      const members = { operation, id, principal: principal.name, change, ...rules }
+      logDifference('info', change, members, 'shadow decision differs')
+    },
     onChange({ error, set: { revision }, folder, hasError }) {
       const isFailure = error !== undefined
       metrics.policy_reloads_total.inc({ result: isFailure ? 'failure' : 'success' })
@@ -69,31 +62,11 @@ async function openSources(
       }
     },
   })
-  const { revision, documents } = source.current()
+  closers.push(() => policies.close())
+  const { revision, documents } = policies.current()
   reportSuccess(revision)
   if (documents.length === 0) log.warn({ source: folder.join() }, 'no policies: every request is denied')
-  return source
-}
-
-function conditionReport(metrics: Bootstrap['metrics'], log: Bootstrap['log']): ReportConditionFailure {
-  const logThrottled = createThrottledLog(log, 1)
-  return ({ policy, rule, file, line }, effect, error) => {
-    metrics.policy_condition_failures_total.inc({ effect })
-    const members = { policy, rule, file, line, effect, error: describeConditionError(error) }
-    logThrottled('warn', effect, members, 'policy condition failed')
-  }
-}
-
-function shadowReport(
-  metrics: Bootstrap['metrics'],
-  log: Bootstrap['log'],
-): (difference: ShadowDifference) => void {
-  const logThrottled = createThrottledLog(log, 10)
-  return ({ request: { principal, permission, id }, live, candidate }) => {
-    const change = candidate === undefined ? 'undecided' : live.allowed ? 'allow_to_deny' : 'deny_to_allow'
-    metrics.policy_shadow_differences_total.inc({ operation: permission, change })
-    const rules = { rule: live.rule, candidateRule: candidate?.rule }
-    const members = { operation: permission, id, principal: principal.name, change, ...rules }
-    logThrottled('info', change, members, 'shadow decision differs')
-  }
+  /** Describes what keeps changes of resources from being seen, in words for an operator; undefined if nothing does. */
+  const findProblem = (): string | undefined => resources?.findProblem()
+  return { ...policies, findProblem }
 }

@@ -4,12 +4,9 @@ import {
   createStatusWriter,
   fileOfResource,
   type PolicyVocabulary,
-  type ResourceResult,
   watchKubernetesPolicies,
 } from '../../policy/index.ts'
 import type { Bootstrap } from './open-observability.ts'
-
-export type PolicyResources = ReturnType<typeof openPolicyResources>
 
 /** Opens the policies in Kubernetes of a gateway. Sends nothing before `open`. */
 export function openPolicyResources(
@@ -29,7 +26,8 @@ export function openPolicyResources(
     onError: ({ message }) => log.warn({ error: message }, 'policy status not written'),
   })
   closers.push(() => status.close())
-  const logChanges = createResultLog(log)
+  /** Refusals that were logged, each until it changes. */
+  let logged = new Set<string>()
   /** Last error by Kubernetes namespace. */
   const errors = new Map<string, string>()
 
@@ -49,10 +47,17 @@ export function openPolicyResources(
     },
     onResults(results) {
       const remaining = results.filter(({ reason }) => reason !== 'Terminating')
-      const accepted = remaining.filter(isAccepted).length
-      metrics.policy_resources.set({ state: 'accepted' }, accepted)
-      metrics.policy_resources.set({ state: 'refused' }, remaining.length - accepted)
-      logChanges(remaining)
+      const refused = remaining.filter(({ reason }) => reason !== 'Accepted')
+      metrics.policy_resources.set({ state: 'accepted' }, remaining.length - refused.length)
+      metrics.policy_resources.set({ state: 'refused' }, refused.length)
+      const before = logged
+      logged = new Set()
+      for (const { resource, generation, reason, message: error } of refused) {
+        const policy = fileOfResource(resource)
+        const key = `${policy} ${generation} ${reason} ${error}`
+        if (!before.has(key)) log.warn({ policy, reason, error }, 'policy resource refused')
+        logged.add(key)
+      }
       status.report(results)
     },
   })
@@ -64,26 +69,4 @@ export function openPolicyResources(
         ? undefined
         : `the last policies stay in force; not connected: ${names.filter((name) => errors.has(name)).join(', ')}`,
   }
-}
-
-/** Logs each refusal once, until it changes. */
-function createResultLog(log: Bootstrap['log']): (results: readonly ResourceResult[]) => void {
-  let logged: ReadonlySet<string> = new Set()
-  return (results) => {
-    const current = new Set<string>()
-    for (const result of results) {
-      const { resource, generation, reason, message: error } = result
-      if (isAccepted(result)) continue
-      const policy = fileOfResource(resource)
-      const key = `${policy} ${generation} ${reason} ${error}`
-      current.add(key)
-      if (logged.has(key)) continue
-      log.warn({ policy, reason, error }, 'policy resource refused')
-    }
-    logged = current
-  }
-}
-
-function isAccepted({ reason }: ResourceResult): boolean {
-  return reason === 'Accepted'
 }
