@@ -4,6 +4,7 @@ import { type CatalogError, refusal } from '../catalog-api/index.ts'
 import type { ListenSettings } from '../config/index.ts'
 import { X509Certificate } from 'node:crypto'
 import { isIPv4, isIPv6 } from 'node:net'
+import { unescape } from 'node:querystring'
 import { LRUCache } from 'lru-cache'
 
 type ProxiedRequest = Pick<IncomingRequest, 'peer' | 'head'>
@@ -32,41 +33,31 @@ function createProxyHeaderReader(
   }
 }
 
-/**
- * Returns the address of the client of a request; `connectionTokens` are the names that its `Connection` header lists.
- * Throws InvalidInput (400) if a trusted proxy states it in a form that two readers could understand differently.
- */
-export type ReadClientAddress = (request: ProxiedRequest, connectionTokens: readonly string[]) => string
-
-/** Proxies in a row. A longer list is refused before it is parsed. */
-const maxProxies = 32
+export type ReadClientAddress = ReturnType<typeof createClientAddressReader>
 
 /**
- * Creates the reader for these settings. The client is the last address in X-Forwarded-For that is not a trusted proxy;
- * everything before it may be invented. If all are trusted, it is the first; without the header, the proxy itself.
+ * Creates the reader of the address of the client of a request. That is the last address in X-Forwarded-For that is not a
+ * trusted proxy; everything before it may be invented. If all are trusted, it is the first; without the header, the proxy
+ * itself. It throws InvalidInput (400) for a list that two readers could understand differently.
  */
-export function createClientAddressReader({
-  trustedProxies,
-}: Pick<ListenSettings, 'trustedProxies'>): ReadClientAddress {
-  if (trustedProxies.length === 0) return ({ peer }) => peer
+export function createClientAddressReader({ trustedProxies }: Pick<ListenSettings, 'trustedProxies'>) {
+  if (trustedProxies.length === 0) return ({ peer }: ProxiedRequest) => peer
   const isTrusted = createAddressMatcher(trustedProxies)
   const readHeader = createProxyHeaderReader(isTrusted, 'x-forwarded-for', true)
-  return (request, connectionTokens) => {
+  return (request: ProxiedRequest, connectionTokens: readonly string[]): string => {
     const value = readHeader(request, connectionTokens)
     if (value === undefined) return request.peer
-    if (value.split(',', maxProxies + 1).length > maxProxies)
-      throw invalidList(`more than ${maxProxies} addresses`)
     const nodes = parseForwardedFor(value)
-    if (nodes === undefined) throw invalidList('a malformed list of addresses')
-    const client = nodes.findLast((address) => !isTrusted(address))
-    return client ?? nodes[0] ?? request.peer
+    if (nodes === undefined) {
+      const expected = `expected at most ${maxProxies} addresses, separated by commas`
+      throw refusal('invalid_client_address', `the header "x-forwarded-for" is malformed; ${expected}`)
+    }
+    return nodes.findLast((address) => !isTrusted(address)) ?? nodes[0] ?? request.peer
   }
 }
 
-function invalidList(problem: string): CatalogError {
-  return refusal('invalid_client_address', `the header "x-forwarded-for" has ${problem}`)
-}
-
+/** Proxies in a row. */
+const maxProxies = 32
 const emptyElement = /^[ \t]*$/
 const elementGrammar = /^[ \t]*([^ \t]+)[ \t]*$/
 /** As in RFC 7239, section 6. */
@@ -74,11 +65,14 @@ const nodeGrammar = /^(?:([\d.]+)|\[([\da-fA-F:.]+)\]|(unknown|_[\w.-]+))(?::(?:
 
 /**
  * Parses `X-Forwarded-For`: addresses separated by commas, each with or without a port, IPv6 with or without brackets. Empty
- * elements are ignored (RFC 9110, section 5.6.1), and a node that is concealed is `unknownAddress`. Undefined if malformed.
+ * elements are ignored (RFC 9110, section 5.6.1), and a node that is concealed is `unknownAddress`. Undefined for a longer
+ * or malformed list.
  */
 export function parseForwardedFor(value: string): readonly string[] | undefined {
   const nodes: string[] = []
-  for (const element of value.split(',')) {
+  const elements = value.split(',', maxProxies + 1)
+  if (elements.length > maxProxies) return undefined
+  for (const element of elements) {
     if (emptyElement.test(element)) continue
     const node = parseNode(elementGrammar.exec(element)?.[1] ?? '')
     if (node === undefined) return undefined
@@ -94,29 +88,26 @@ function parseNode(text: string): string | undefined {
   return version6 === undefined || isIPv6(version6) ? toCanonicalAddress(version6 ?? text) : undefined
 }
 
-/**
- * Returns the certificate of the client that a trusted proxy states, undefined without one; `connectionTokens` are the
- * names that the `Connection` header lists. Throws InvalidInput (400) if the header is not exactly one certificate. The
- * proxy has verified its chain; its time of validity is not checked here.
- */
-export type ReadForwardedCertificate = (
-  request: ProxiedRequest,
-  connectionTokens: readonly string[],
-) => X509Certificate | undefined
+export type ReadForwardedCertificate = ReturnType<typeof createForwardedCertificateReader>
 
 const maxHeaderLength = 16 * 1024
 /** By header. Parsing one takes longer than all else about a head. */
 const maxCachedCertificates = 256
 
+/**
+ * Creates the reader of the certificate of the client that a trusted proxy states, undefined without one. It throws
+ * InvalidInput (400) if the header is not exactly one certificate. The proxy has verified its chain; its time of validity is
+ * not checked here.
+ */
 export function createForwardedCertificateReader({
   trustedProxies,
   clientCertificateFrom: header,
-}: Pick<ListenSettings, 'trustedProxies' | 'clientCertificateFrom'>): ReadForwardedCertificate {
+}: Pick<ListenSettings, 'trustedProxies' | 'clientCertificateFrom'>) {
   if (header === undefined) return () => undefined
   const readHeader = createProxyHeaderReader(createAddressMatcher(trustedProxies), header)
   const parse = header === 'client-cert' ? parseClientCert : parseForwardedClientCert
   const cache = new LRUCache<string, X509Certificate>({ max: maxCachedCertificates })
-  return (request, connectionTokens) => {
+  return (request: ProxiedRequest, connectionTokens: readonly string[]): X509Certificate | undefined => {
     const value = readHeader(request, connectionTokens)
     if (value === undefined) return undefined
     let certificate = cache.get(value)
@@ -135,12 +126,9 @@ function invalid(header: string, problem: string): CatalogError {
 
 /** Parses `Client-Cert` (RFC 9440, section 2.2): a byte sequence with the certificate in DER. */
 function parseClientCert(value: string): X509Certificate {
-  const [, base64] = /^:([^:]+):$/.exec(value) ?? []
-  const certificate = base64 === undefined ? undefined : parseDer(base64)
-  if (certificate === undefined) {
-    throw invalid('client-cert', 'no certificate; expected DER in base64 between colons (RFC 9440)')
-  }
-  return certificate
+  const certificate = parseDer(/^:([^:]+):$/.exec(value)?.[1])
+  if (certificate !== undefined) return certificate
+  throw invalid('client-cert', 'no certificate; expected DER in base64 between colons (RFC 9440)')
 }
 
 const pairGrammar = /([A-Za-z]+)=(?:"((?:[^"\\]|\\.)*)"|([^",;]*))(;|,|$)/y
@@ -159,9 +147,8 @@ function parseForwardedClientCert(value: string): X509Certificate {
     const pair = pairGrammar.exec(value)
     if (pair === null) throw invalid(header, 'a malformed element; expected Cert="..."')
     const [, name = '', quoted, plain = '', next = ''] = pair
-    if (next === ',') {
+    if (next === ',')
       throw invalid(header, 'several elements; the proxy must replace it (Envoy: SANITIZE_SET)')
-    }
     const key = name.toLowerCase()
     if (key === 'cert' || key === 'hash') {
       if (single.has(key)) throw invalid(header, `several values of ${name}`)
@@ -171,39 +158,24 @@ function parseForwardedClientCert(value: string): X509Certificate {
   }
   const encoded = single.get('cert')
   if (encoded === undefined) {
-    throw invalid(
-      header,
-      'no Cert; the proxy must add it (Envoy: set_current_client_cert_details: cert: true)',
-    )
+    const setting = 'set_current_client_cert_details: cert: true'
+    throw invalid(header, `no Cert; the proxy must add it (Envoy: ${setting})`)
   }
-  const [, base64] = pemGrammar.exec(decodePercents(encoded) ?? '') ?? []
-  const certificate = base64 === undefined ? undefined : parseDer(base64.replaceAll(/\s/g, ''))
-  if (certificate === undefined) {
+  const certificate = parseDer(pemGrammar.exec(unescape(encoded))?.[1]?.replaceAll(/\s/g, ''))
+  if (certificate === undefined)
     throw invalid(header, 'no certificate in Cert; expected one PEM block, encoded like a URL')
-  }
   const hash = single.get('hash')?.toLowerCase()
-  if (hash !== undefined && hash !== certificate.fingerprint256.replaceAll(':', '').toLowerCase()) {
+  if (hash !== undefined && hash !== certificate.fingerprint256.replaceAll(':', '').toLowerCase())
     throw invalid(header, 'a Hash of another certificate than that in Cert')
-  }
   return certificate
 }
 
-function decodePercents(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return undefined
-  }
-}
-
 /** Undefined if the text is not base64, or not that of exactly one certificate in DER. */
-function parseDer(base64: string): X509Certificate | undefined {
-  const der = Buffer.from(base64, 'base64')
-  if (der.toString('base64') !== base64) return undefined
+function parseDer(base64 = ''): X509Certificate | undefined {
   try {
-    const certificate = new X509Certificate(der)
+    const certificate = new X509Certificate(Buffer.from(base64, 'base64'))
     // PEM would be parsed, too, and what follows a certificate ignored.
-    return certificate.raw.equals(der) ? certificate : undefined
+    return certificate.raw.toString('base64') === base64 ? certificate : undefined
   } catch {
     return undefined
   }

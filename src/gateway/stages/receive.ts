@@ -103,14 +103,10 @@ export function receive(
   }
   const transferEncoding = single.get('transfer-encoding')
   // An HTTP/1.0 proxy in front does not know chunks, and may have seen another end of the body (RFC 9112, 6.1).
-  if (transferEncoding !== undefined && version === '1.0') {
-    throw refusal('unsupported_transfer_encoding', 'unexpected transfer-encoding in an HTTP/1.0 request')
-  }
-  if (transferEncoding !== undefined && transferEncoding.toLowerCase() !== 'chunked') {
-    throw refusal(
-      'unsupported_transfer_encoding',
-      `unsupported transfer-encoding ${quoteForMessage(transferEncoding)}; expected chunked`,
-    )
+  if (transferEncoding !== undefined && (version === '1.0' || transferEncoding.toLowerCase() !== 'chunked')) {
+    const coding = quoteForMessage(transferEncoding)
+    const message = `unsupported transfer-encoding ${coding} in HTTP/${version}; expected chunked in HTTP/1.1`
+    throw refusal('unsupported_transfer_encoding', message)
   }
   const host = single.get('host')
   if (host === undefined && version !== '1.0') {
@@ -246,37 +242,17 @@ function removeConnectionListed(headers: readonly string[], tokens: readonly str
 
 export type Scheme = 'http' | 'https'
 
-const absoluteForm = /^([a-z]+):\/\/([^/?#]*)(.*)$/
-
 /**
  * Converts a request target in absolute form to origin form (RFC 9112, 3.2); others are returned as they are. Servers
- * differ on whether an absolute target overrides `host`, so both must be the same. Throws InvalidInput (400) for another
- * authority, another scheme than that of the listener, user information, and a target without a path.
+ * differ on whether an absolute target overrides `host`, so both must be the same. Throws InvalidInput (400) unless the target
+ * begins with the scheme of the listener and this host, and has a path.
  */
 export function toOriginForm(target: string, host: string | undefined, scheme: Scheme): string {
-  if (target.startsWith('/')) return target
-  const match = absoluteForm.exec(target)
-  if (match === null) return target
-  const [, sentScheme = '', authority = '', path = ''] = match
+  if (target.startsWith('/') || !target.includes('://')) return target
+  const origin = `${scheme}://${host}`
+  if (host !== undefined && target.startsWith(`${origin}/`)) return target.slice(origin.length)
   // Not quoted: it may contain a password.
-  if (authority.includes('@'))
-    throw malformedTarget('the request target contains user information; expected only host and port')
-  if (sentScheme !== scheme) {
-    throw malformedTarget(
-      `the scheme of the request target is ${quoteForMessage(sentScheme)}; expected ${quoteForMessage(scheme)}, that of this port`,
-    )
-  }
-  if (authority !== host) {
-    throw malformedTarget(
-      `the request target names the host ${quoteForMessage(authority)}, the host header ${quoteForMessage(host ?? '')}; ` +
-        'expected the same in both',
-    )
-  }
-  if (!path.startsWith('/'))
-    throw malformedTarget('the request target has no path; expected one that starts with a slash')
-  return path
-}
-
-function malformedTarget(message: string): CatalogError {
-  return refusal('malformed_target', message)
+  const expected =
+    'expected a path, with no more before it than the scheme of this port and the host of the host header'
+  throw refusal('malformed_target', `the request target is a URL; ${expected}`)
 }

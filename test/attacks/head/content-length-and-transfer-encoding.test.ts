@@ -40,7 +40,7 @@ it.each<[label: string, bytes: string, ExpectedError]>([
   [
     'HTTP/1.0 with chunks',
     `POST /v1/table/sandbox$orders/describe HTTP/1.0\r\ntransfer-encoding: chunked\r\n\r\n${chunked}`,
-    { kind: 'InvalidInput', says: 'unexpected transfer-encoding in an HTTP/1.0 request' },
+    { kind: 'InvalidInput', says: 'unsupported transfer-encoding "chunked" in HTTP/1.0' },
   ],
   [
     'HTTP/2.0 in the syntax of HTTP/1.1',

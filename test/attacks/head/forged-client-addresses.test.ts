@@ -123,14 +123,15 @@ it('reads no other header', async () => {
   expect(await send('forwarded: for=203.0.113.7')).toMatchObject({ client: '127.0.0.1' })
 })
 
-it.each([
-  ['x-forwarded-for: nonsense', 'malformed list of addresses'],
-  [`x-forwarded-for: ${Array<string>(33).fill('203.0.113.7').join(', ')}`, 'more than 32 addresses'],
-])('a trusted proxy that sends %s is refused', async (line, says) => {
-  const { send, upstream } = createSender(byList)
-  expectError((await send(line)).response, { kind: 'InvalidInput', says })
-  expect(upstream.requests).toEqual([])
-})
+it.each(['nonsense', Array<string>(33).fill('203.0.113.7').join(', ')])(
+  'a trusted proxy that sends %s is refused',
+  async (list) => {
+    const { send, upstream } = createSender(byList)
+    const { response } = await send(`x-forwarded-for: ${list}`)
+    expectError(response, { kind: 'InvalidInput', says: 'is malformed; expected at most 32 addresses' })
+    expect(upstream.requests).toEqual([])
+  },
+)
 
 it('counts limits by the stated address', async () => {
   const rates = [{ name: 'each', per: 'address', perSecond: 0.001, burst: 1 }]

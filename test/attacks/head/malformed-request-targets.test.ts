@@ -10,31 +10,21 @@ const malformedTarget: ExpectedError = {
   kind: 'InvalidInput',
   says: /must be percent-encoded, or is not a path|malformed HTTP/,
 }
-
-const otherHost: ExpectedError = {
+const otherOrigin: ExpectedError = {
   kind: 'InvalidInput',
-  says: /names the host ".+", the host header "gateway.example"; expected the same/,
+  says: /^the request target is a URL; expected a path, [^"@]*$/,
 }
-const userInformation: ExpectedError = { kind: 'InvalidInput', says: 'contains user information' }
 
 it.each<[method: string, target: string, ExpectedError]>([
-  ['POST', 'http://inside.example/v1/table/sandbox$x/describe', otherHost],
-  ['POST', 'http://gateway.example:80/v1/table/sandbox$x/describe', otherHost],
-  ['POST', 'http://gateway.example.inside.example/v1/table/sandbox$x/describe', otherHost],
-  ['GET', 'http://inside.example/openapi.json', otherHost],
-  [
-    'POST',
-    'https://gateway.example/v1/table/sandbox$x/describe',
-    { kind: 'InvalidInput', says: 'expected "http"' },
-  ],
-  ['POST', 'http://user@gateway.example/v1/table/sandbox$x/describe', userInformation],
-  ['POST', 'http://gateway.example@inside.example/v1/table/sandbox$x/describe', userInformation],
-  ['POST', 'http://gateway.example', { kind: 'InvalidInput', says: 'has no path' }],
-  [
-    'POST',
-    'http://gateway.example?/v1/table/sandbox$x/describe',
-    { kind: 'InvalidInput', says: 'has no path' },
-  ],
+  ['POST', 'http://inside.example/v1/table/sandbox$x/describe', otherOrigin],
+  ['POST', 'http://gateway.example:80/v1/table/sandbox$x/describe', otherOrigin],
+  ['POST', 'http://gateway.example.inside.example/v1/table/sandbox$x/describe', otherOrigin],
+  ['GET', 'http://inside.example/openapi.json', otherOrigin],
+  ['POST', 'https://gateway.example/v1/table/sandbox$x/describe', otherOrigin],
+  ['POST', 'http://user@gateway.example/v1/table/sandbox$x/describe', otherOrigin],
+  ['POST', 'http://gateway.example@inside.example/v1/table/sandbox$x/describe', otherOrigin],
+  ['POST', 'http://gateway.example', otherOrigin],
+  ['POST', 'http://gateway.example?/v1/table/sandbox$x/describe', otherOrigin],
   ['POST', 'http://gateway.example\\@inside.example/v1/table/sandbox$x/describe', malformedTarget],
   ['POST', 'http:///v1/table/sandbox$x/describe', malformedTarget],
   ['POST', 'HTTP://gateway.example/v1/table/sandbox$x/describe', malformedTarget],
@@ -70,12 +60,7 @@ it('an absolute target of the same host is forwarded as a path', async () => {
 it('an absolute target without a host header is rejected', async () => {
   const bytes = rawRequest(['GET http://g/openapi.json HTTP/1.0'])
   const [response] = await sendRaw(attacked.gateway.url, bytes)
-  expectError(response, { kind: 'InvalidInput', says: 'names the host "g", the host header ""' })
-})
-
-it('user information of a target is not repeated in the error', async () => {
-  const response = await attacked.send({ target: 'http://user:secret@gateway.example/v1/table' })
-  expect(String(response?.bytes)).not.toContain('secret')
+  expectError(response, { kind: 'InvalidInput', says: 'expected a path' })
 })
 
 it('a semicolon is part of the name and starts no path parameters', async () => {
