@@ -101,22 +101,17 @@ export function* listBatchPermissions(
 }
 
 function readEntryPermission(
-  operation: OperationName | Readonly<Record<string, OperationName>>,
+  operations: OperationName | Readonly<Record<string, OperationName>>,
   value: unknown,
-  what: string,
-): EntryPermission {
-  const entry = readEntryObject(value, what)
-  if (typeof operation === 'string') return entryPermission(operation, entry, what)
-  const [name, permission] = findSoleMember(entry, operation, what)
-  const request = readEntryObject(entry[name], `${what}.${name}`)
-  return entryPermission(permission, request, `${what}.${name}`)
-}
-
-type EntryPermission = RequiredPermission & Required<Pick<RequiredPermission, 'entry'>>
-
-function entryPermission(name: OperationName, entry: JsonObject, what: string): EntryPermission {
-  const operation = getOperation(name)
+  index: string,
+) {
+  const outer = readEntryObject(value, index)
+  const isNamed = typeof operations === 'string'
+  const [member, name] = isNamed ? [undefined, operations] : findSoleMember(outer, operations, index)
+  const what = member === undefined ? index : `${index}.${member}`
+  const entry = member === undefined ? outer : readEntryObject(outer[member], what)
   assertNoEnvelope(entry, what)
+  const operation = getOperation(name)
   const facts = readEntryFacts(operation, entry, what)
   if (operation.requiredFacts.includes('manifestPath'))
     assertManifestPath(facts.stated.manifestPath, `${what}.manifest_path`)
@@ -126,7 +121,10 @@ function entryPermission(name: OperationName, entry: JsonObject, what: string): 
       `${what} sets a location or requests credentials; declare this table in a request of its own`,
     )
   }
-  const id = readEntryId(entry, what)
+  const stated = getMember(entry, 'id')
+  if (!isListOfStrings(stated) || stated.length === 0)
+    throw refusal('invalid_body', `${what} names no table; expected "id", a list of strings`)
+  const id = assertIdentifier(stated)
   return {
     permission: name,
     kind: 'table',
@@ -134,7 +132,7 @@ function entryPermission(name: OperationName, entry: JsonObject, what: string): 
     facts: operationFactsOf(operation, id, facts),
     requiredBy: what,
     entry: { members: entry, stated: facts.stated },
-  }
+  } as const satisfies RequiredPermission
 }
 
 function assertNoEnvelope(entry: JsonObject, what: string): void {
@@ -145,12 +143,6 @@ function assertNoEnvelope(entry: JsonObject, what: string): void {
   }
 }
 
-function readEntryId(entry: JsonObject, what: string): Identifier {
-  const id = getMember(entry, 'id')
-  if (isListOfStrings(id) && id.length > 0) return assertIdentifier(id)
-  throw refusal('invalid_body', `${what} names no table; expected "id", a list of strings`)
-}
-
 /** Finds the only member of an entry, and its operation. */
 function findSoleMember(
   entry: JsonObject,
@@ -158,12 +150,12 @@ function findSoleMember(
   what: string,
 ): [name: string, operation: OperationName] {
   const found = Object.keys(entry).filter((name) => entry[name] !== null)
-  const expected = Object.entries(operations)
-  const sole = found.length === 1 ? expected.find(([name]) => name === found[0]) : undefined
-  if (sole !== undefined) return sole
+  const sole = found.length === 1 && Object.entries(operations).find(([name]) => name === found[0])
+  if (sole) return sole
+  const expected = `expected exactly one of ${Object.keys(operations).join(', ')}`
   throw refusal(
     'invalid_body',
-    `${what} holds ${found.map(quoteForMessage).join(', ') || 'nothing'}; expected exactly one of ${Object.keys(operations).join(', ')}`,
+    `${what} holds ${found.map(quoteForMessage).join(', ') || 'nothing'}; ${expected}`,
   )
 }
 

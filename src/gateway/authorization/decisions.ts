@@ -224,14 +224,7 @@ const messagesWithoutNames: Partial<Record<ErrorName, string>> = {
   TableBranchAlreadyExists: 'the branch already exists',
 }
 
-/** A request with the policies that allowed it. */
-interface PermittedRequest extends Authenticated {
-  readonly permit: {
-    readonly policies: PolicySet
-    readonly facts: RequestFacts
-    readonly decisions: readonly PermissionDecision[]
-  }
-}
+type PermittedRequest = Authenticated & { readonly permit: Decisions }
 
 /**
  * Removes the names of tags and branches from an upstream error if the caller may not list those of every table of the
@@ -248,14 +241,11 @@ export function hideReferences(error: CatalogError, request: PermittedRequest): 
     return !canListReferences(policies, { ...table, principal, request: facts, operation: noFacts })
   })
   if (!isHidden) return error
-  return new CatalogError(
-    error.kind,
-    message ?? `the upstream refused the request with status ${error.status}`,
-    {
-      status: error.status,
-      headers: error.headers,
-    },
-  )
+  const { kind, status, headers } = error
+  return new CatalogError(kind, message ?? `the upstream refused the request with status ${status}`, {
+    status,
+    headers,
+  })
 }
 
 /** The table of the route and those of the entries of a batch, with what is done to them. */

@@ -81,12 +81,12 @@ function* listJobPermissions(
   members: JsonObject,
   job: StartedWork | undefined,
 ): Generator<RequiredPermission, void, void> {
-  const { fallback, ...own } = operationPermission(operation, id, facts)
+  const own = operationPermission(operation, id, facts)
   if (job === undefined || getMember(members, 'filter') != null) {
-    yield own
+    yield { ...own, fallback: undefined }
     return
   }
-  yield { ...own, ...(fallback && { fallback }) }
+  yield own
   const started = getOperation(job.operation)
   const stated = job.branch === undefined ? {} : { branch: job.branch }
   yield {
@@ -123,14 +123,12 @@ function isReadFromBody(when: RequirementCondition | undefined): boolean {
  * A listing without a rule of its own is allowed to callers that may see something below the namespace.
  */
 function operationPermission(operation: Operation, id: Identifier, facts: KnownFacts): RequiredPermission {
-  const own = operationFactsOf(operation, id, facts)
-  const fallback = fallbackFor(operation)
-  const { name: permission, object: kind } = operation
-  if (fallback !== undefined) return { permission, kind, id, facts: own, fallback }
-  const { unknownBranch } = operation
+  const { name: permission, object: kind, unknownBranch } = operation
   // Otherwise the refusal would seem to concern the stated branch.
   const isByFact = unknownBranch !== undefined && unknownBranch !== 'always' && unknownBranch in facts.stated
-  return { permission, kind, id, facts: own, ...(isByFact && { requiredBy: `with ${unknownBranch}` }) }
+  const requiredBy = isByFact ? `with ${unknownBranch}` : undefined
+  const own = operationFactsOf(operation, id, facts)
+  return { permission, kind, id, facts: own, requiredBy, fallback: fallbackFor(operation) }
 }
 
 function fallbackFor({ lists, entries, namesJob }: Operation): RequiredPermission['fallback'] {
@@ -163,7 +161,8 @@ function listRouteAndBodyPermissions(
     for (const target of listTargets(requirement, route, facts, body)) {
       permissions.push({ permission, facts: requiredFacts, requiredBy, ...target })
       // An extra operation may respond with the credentials of any object that it names.
-      if (isExtra(requirement)) permissions.push(...listWithheldPermissions(operation, target, {}))
+      const isExtra = typeof requirement.on === 'object' && 'idMember' in requirement.on
+      if (isExtra) permissions.push(...listWithheldPermissions(operation, target, {}))
     }
   }
   return permissions
@@ -186,11 +185,6 @@ function applies(
 }
 
 const root: Identifier = []
-
-/** Whether the requirement concerns an object that a declared member of an extra operation names. */
-function isExtra({ on }: Requirement): boolean {
-  return typeof on === 'object' && 'idMember' in on
-}
 
 /** Lists the objects that the requirement concerns, with what is special about the permission on each. */
 function* listTargets(

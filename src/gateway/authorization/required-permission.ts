@@ -14,7 +14,7 @@ export interface RequiredPermission {
   /** Whether a restriction of the object denies it: the upstream reads all of an object that the body names. */
   readonly needsWhole?: true
   /** The part of the request that requires it, for messages: `mode=overwrite`. */
-  readonly requiredBy?: string
+  readonly requiredBy?: string | undefined
   /** The batch entry that requires it, and the facts of that entry. */
   readonly entry?: { readonly members: JsonObject; readonly stated: StatedFacts }
   /**
@@ -22,7 +22,7 @@ export interface RequiredPermission {
    * are removed from the response; a listing that no rule matches shows what is visible below; the permission of the
    * operation that started a job decides if no rule matches the operation on the job.
    */
-  readonly fallback?: 'entries-decide' | 'job-decides' | 'withheld' | 'visibility-decides'
+  readonly fallback?: 'entries-decide' | 'job-decides' | 'withheld' | 'visibility-decides' | undefined
 }
 
 /** A required permission with the decision of the policies. */

@@ -1,4 +1,4 @@
-import type { CallerRestriction, PolicySet } from '../../policy/index.ts'
+import type { AuthorizationRequest, CallerRestriction, PolicySet } from '../../policy/index.ts'
 import { createAuthorizationRequest, decidePartially, Decisions } from '../authorization/decisions.ts'
 import type { PermissionDecision } from '../authorization/required-permission.ts'
 import { listHeadPermissions } from '../authorization/list-required-permissions.ts'
@@ -16,14 +16,10 @@ class HeadPermit extends Decisions {
   /** Makes the type nominal: no other object is a permit. */
   declare protected readonly isIssued: true
 
-  constructor(
-    decisions: Decisions,
-    restriction: CallerRestriction | undefined,
-    shadowRestriction: CallerRestriction | undefined,
-  ) {
-    super(decisions)
-    this.restriction = restriction
-    this.shadowRestriction = shadowRestriction
+  constructor(decided: Decisions, asked: AuthorizationRequest | undefined) {
+    super(decided)
+    this.restriction = asked && decided.policies.findRestriction(asked)
+    this.shadowRestriction = asked && decided.policies.findShadowRestriction?.(asked)
   }
 }
 
@@ -52,10 +48,6 @@ export function authorize<Request extends Authenticated>(
   }))
   const [own] = decisions
   const asked = own && createAuthorizationRequest(own.requiredPermission, context)
-  const headPermit = new HeadPermit(
-    { policies, facts, stated: read.stated, decisions },
-    asked && policies.findRestriction(asked),
-    asked && policies.findShadowRestriction?.(asked),
-  )
+  const headPermit = new HeadPermit({ policies, facts, stated: read.stated, decisions }, asked)
   return advance(request, { headPermit })
 }
