@@ -1,5 +1,5 @@
 import { createLimits } from '../../src/limits/limits.ts'
-import type { LimitedRequest } from '../../src/limits/limit-key.ts'
+import type { LimitedRequest } from '../../src/limits/limits.ts'
 import { getOperation } from '../../src/catalog-api/operations.ts'
 import { processorCost, type Growth } from './growth.ts'
 

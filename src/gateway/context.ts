@@ -34,7 +34,7 @@ export interface Authenticated extends Matched {
   readonly principal: Principal
 }
 
-/** Adds the members of the next stage. Copying the request for each of 13 stages would take 7 to 10 us. */
+/** Adds the members of the next stage. Copying the request for each of 12 stages would take 7 to 10 us. */
 export function advance<Request extends Received, Added extends object>(
   request: Request,
   added: Added,

@@ -5,7 +5,7 @@ import { audit, type AuditOptions } from './stages/audit.ts'
 import { authenticate, type AuthenticateOptions } from './stages/authenticate.ts'
 import { authorize } from './stages/authorize.ts'
 import { authorizeBody, type AuthorizeBodyOptions } from './stages/authorize-body.ts'
-import { limit, limitEntries, type LimitOptions } from './stages/limit.ts'
+import { limit, type LimitOptions } from './stages/limit.ts'
 import { match, type FindRoute } from './stages/match.ts'
 import { place } from './stages/place.ts'
 import { readBody, type ReadBodyOptions } from './stages/read-body.ts'
@@ -54,8 +54,7 @@ export async function handle(
   const bodyRead = await readBody(trace.enter('read_body', admitted), body, pipeline)
   const permitted = await authorizeBody(trace.enter('authorize_body', bodyRead), pipeline)
   const placed = place(trace.enter('place', permitted), pipeline)
-  const entriesAdmitted = limitEntries(trace.enter('limit_entries', placed), pipeline)
-  const audited = await audit(trace.enter('audit', entriesAdmitted), pipeline)
+  const audited = await audit(trace.enter('audit', placed), pipeline)
   const sent = await send(trace.enter('send', audited), response, pipeline, trace).catch((error: unknown) =>
     recordFailure(audited, error, trace.sentAt, pipeline),
   )

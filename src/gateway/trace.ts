@@ -11,6 +11,7 @@ import { hasHeader } from '../lib/index.ts'
 import type { RequestSpans } from '../observability/index.ts'
 import { DeniedError } from './authorization/decisions.ts'
 import type { ServedDocument } from './documents.ts'
+import type { ObservedResponse } from './downstream.ts'
 import type { Recorded } from './stages/record.ts'
 
 export const stages = [
@@ -22,7 +23,6 @@ export const stages = [
   'read_body',
   'authorize_body',
   'place',
-  'limit_entries',
   'audit',
   'send',
   'record',
@@ -33,17 +33,11 @@ export const stages = [
 export type Stage = (typeof stages)[number]
 
 const noStageMs: readonly number[] = stages.map(() => NaN)
-const stageIndexes: ReadonlyMap<Stage, number> = new Map(stages.map((stage, index) => [stage, index]))
 
 /** The result of the last stage that a request has passed. */
 export type Progress = Partial<Recorded>
 
-/** Observed values of a request for a pass-through route. */
-export interface PassThroughTrace {
-  readonly prefix: string
-  /** Whether the rule of the route allows the request; undefined before the decision. */
-  isAllowed: boolean | undefined
-}
+export type RequestEnd = ReturnType<Trace['end']>
 
 /**
  * Observes one request for its log line, metrics and spans. It refers to the result of the last stage instead of
@@ -62,8 +56,8 @@ export class Trace {
   progress: Progress = {}
   /** Name of the requested document, if the request is not for the catalog. */
   document: ServedDocument['name'] | undefined = undefined
-  /** The pass-through route that the request is for. */
-  passThrough: PassThroughTrace | undefined = undefined
+  /** The pass-through route that the request is for; `isAllowed` is undefined before the decision by its rule. */
+  passThrough: { readonly prefix: string; isAllowed: boolean | undefined } | undefined = undefined
   /** The error that the request was refused with. */
   refusal: CatalogError | undefined = undefined
   /** The error that the upstream responded with. */
@@ -114,16 +108,35 @@ export class Trace {
   /** Enters `stage`, which ends the previous one, with the result of that. */
   enter<T extends Progress>(stage: Stage, progress: T): T {
     const now = performance.now()
-    this.endStage(now)
+    this.#endStage(now)
     this.progress = progress
     this.stage = stage
-    this.#stageIndex = stageIndexes.get(stage) ?? 0
+    this.#stageIndex = stages.indexOf(stage)
     this.#stageStartedAt = now
     if (stage === 'send') this.sentAt = now
     return progress
   }
 
-  endStage(now: number): void {
+  #endStage(now: number): void {
     this.stageMs[this.#stageIndex] = now - this.#stageStartedAt
+  }
+
+  /** Ends the last stage, and describes the whole request. */
+  end(response: ObservedResponse) {
+    const { passThrough, progress, denial } = this
+    const endedAt = performance.now()
+    this.#endStage(endedAt)
+    const isAllowed = passThrough?.isAllowed === true || progress.allowedBy !== undefined
+    const isDenied = passThrough?.isAllowed === false || denial !== undefined
+    const decision: 'allow' | 'deny' | 'none' = isAllowed ? 'allow' : isDenied ? 'deny' : 'none'
+    return {
+      /** Name of the operation or document, or `unknown`. */
+      operation: progress.route?.operation.name ?? this.document ?? (passThrough ? 'PassThrough' : 'unknown'),
+      /** Status of the response; 499 if the client disconnected first. */
+      status: response.hasHead ? response.status : 499,
+      /** Decision of the policies; `none` if they were not asked, or not about the body. */
+      decision,
+      endedAt,
+    }
   }
 }

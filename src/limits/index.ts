@@ -1,9 +1,14 @@
 /**
  * What callers may use: rates, quotas and requests at once (`createLimits`), the memory of bodies, and what is shed under load.
  */
-export { getPrincipalKey } from './limit-key.ts'
-export { createLimits, type FailedAuthentications, LimitExceeded, type Limits } from './limits.ts'
-export { type CapacityHolder, createReservation, FairCapacity, Overloaded } from './overload/fair-capacity.ts'
+export {
+  createLimits,
+  type FailedAuthentications,
+  getPrincipalKey,
+  LimitExceeded,
+  type Limits,
+} from './limits.ts'
+export { FairCapacity, Overloaded } from './overload/fair-capacity.ts'
 export {
   createLoadShedder,
   getPoolName,
@@ -12,5 +17,5 @@ export {
   poolNames,
 } from './overload/load-shedder.ts'
 export { readRedisAccess } from './shared/bucket-store.ts'
-export { openSharedLimits, type SharedLimits, type SyncObserver } from './shared/shared-limits.ts'
+export { openSharedLimits, type SyncObserver } from './shared/shared-limits.ts'
 export { TokenBuckets } from './token-buckets.ts'

@@ -1,26 +1,41 @@
-import { CatalogError } from '../catalog-api/index.ts'
+import {
+  CatalogError,
+  getNamespaceDepth,
+  type Identifier,
+  listGroupParts,
+  type Operation,
+  type RouteMatch,
+} from '../catalog-api/index.ts'
 import type {
   CallerLimitSettings,
   ConcurrencySettings,
   FailedAuthenticationSettings,
+  LimitSelection,
   RateSettings,
 } from '../config/index.ts'
+import type { Principal } from '../identity/index.ts'
 import { getAddressKey } from '../lib/index.ts'
-import { createLimitKeyFunction, type LimitedRequest, type LimitKeyFunction } from './limit-key.ts'
 import { type BucketFactory, TokenBuckets } from './token-buckets.ts'
+
+/** What limits count of a request. */
+export interface LimitedRequest {
+  readonly principal: Pick<Principal, 'name' | 'method'>
+  readonly route: Pick<RouteMatch, 'operation' | 'id'>
+  readonly head: { readonly client: string }
+}
 
 /** All methods are synchronous, so that all limits of a request are checked before any is charged. */
 interface Limit {
   readonly reason: LimitReason
   /** Description for callers: `the limit "reads" of 5 requests a second (limits.rates of the gateway)`. */
   readonly title: string
-  readonly keyFor: LimitKeyFunction
+  readonly keyFor: ReturnType<typeof createLimitKeyFunction>
   /** 0 if the request is admitted now; an estimate if unknown. */
   waitMs(key: string, now: number): number
-  /** Admits and charges the request. Returns what must be called once at its end, if anything. */
-  take(key: string, now: number): (() => void) | undefined
-  /** Charges further requests without a check; absent if the limit does not count requests. */
-  readonly chargeEntries?: (key: string, requests: number, now: number) => void
+  /** Charges requests without a check. */
+  take(key: string, requests: number, now: number): void
+  /** Must be called at the end of each request; absent if the limit counts requests, however long they take. */
+  readonly release?: (key: string) => void
 }
 
 type LimitReason = 'rate_limited' | 'concurrency_limited' | 'too_many_failed_authentications'
@@ -62,8 +77,9 @@ export function createLimits(
         return key === undefined ? [] : [{ limit, key }]
       })
       assertNotExceeded(claims, now)
-      const releases = claims.flatMap(({ limit, key }) => limit.take(key, now) ?? [])
-      return releases.length > 1 ? () => releases.forEach((release) => release()) : releases[0]
+      for (const { limit, key } of claims) limit.take(key, 1, now)
+      const held = claims.filter(({ limit }) => limit.release !== undefined)
+      return held.length > 0 ? () => held.forEach(({ limit, key }) => limit.release?.(key)) : undefined
     },
     /**
      * Charges each entry of an admitted batch as a request for its object, which may leave a debt in the limits of the
@@ -76,7 +92,7 @@ export function createLimits(
         claims.filter(({ limit, key }) => limit.keyFor(batch) !== key),
         now,
       )
-      for (const { limit, key, entries: count } of claims) limit.chargeEntries?.(key, count, now)
+      for (const { limit, key, entries: count } of claims) limit.take(key, count, now)
     },
   }
 }
@@ -87,7 +103,7 @@ function findEntryClaims(
   batch: LimitedRequest,
   entries: readonly LimitedRequest['route'][],
 ): readonly (Claim & { readonly entries: number })[] {
-  if (limit.chargeEntries === undefined) return []
+  if (limit.release !== undefined) return []
   const { principal, head } = batch
   const counts = new Map<string, number>()
   for (const route of entries) {
@@ -123,13 +139,11 @@ function createConcurrencyLimit(settings: ConcurrencySettings): Limit {
     title: `the limit "${name}" of ${maxRequests} requests at a time (limits.concurrency of the gateway)`,
     keyFor: createLimitKeyFunction(settings),
     waitMs: (key) => ((running.get(key) ?? 0) < maxRequests ? 0 : estimatedWaitMs),
-    take(key) {
-      running.set(key, (running.get(key) ?? 0) + 1)
-      return () => {
-        const left = (running.get(key) ?? 1) - 1
-        if (left > 0) running.set(key, left)
-        else running.delete(key)
-      }
+    take: (key) => void running.set(key, (running.get(key) ?? 0) + 1),
+    release(key) {
+      const left = (running.get(key) ?? 1) - 1
+      if (left > 0) running.set(key, left)
+      else running.delete(key)
     },
   }
 }
@@ -143,11 +157,7 @@ function createRateLimit(settings: RateSettings, makeBuckets: BucketFactory): Li
     title: `the limit "${name}" of ${perSecond} requests a second (limits.rates of the gateway)`,
     keyFor: createLimitKeyFunction(settings),
     waitMs: (key, now) => buckets.waitMs(key, 1, now),
-    take(key, now) {
-      buckets.take(key, 1, now)
-      return undefined
-    },
-    chargeEntries: (key, requests, now) => buckets.take(key, requests, now),
+    take: (key, requests, now) => buckets.take(key, requests, now),
   }
 }
 
@@ -179,4 +189,58 @@ export class FailedAuthentications {
     // Concurrent failures leave no debt: they block the address no longer than a single one.
     if (this.#buckets?.waitMs(key, 1, now) === 0) this.#buckets.take(key, 1, now)
   }
+}
+
+/**
+ * Creates the function that returns the key by which a limit counts a request; undefined if the limit does not apply to it.
+ * A batch, whose route contains no id, counts for the root.
+ */
+export function createLimitKeyFunction({
+  per,
+  operations,
+  principals,
+  namespaces,
+}: LimitSelection): (request: LimitedRequest) => string | undefined {
+  const selectsOperation = createOperationSelector(operations)
+  const selectedPrincipals = principals && new Set(principals)
+  const getNamespaceKey = createNamespaceKeyFunction(namespaces)
+  return (request) => {
+    const { route, principal, head } = request
+    if (!selectsOperation(route.operation)) return undefined
+    if (selectedPrincipals !== undefined && !selectedPrincipals.has(principal.name)) return undefined
+    const namespace = getNamespaceKey(route)
+    if (namespace === undefined || per === 'namespace') return namespace
+    if (per === 'principal') return getPrincipalKey(principal)
+    return per === 'address' ? getAddressKey(head.client) : ''
+  }
+}
+
+/** A principal may be named anonymous; it must not share the key of requests without credentials. */
+export function getPrincipalKey({ name, method }: LimitedRequest['principal']): string {
+  return method === 'anonymous' ? '' : name
+}
+
+/** `all` selects every operation, even an extra one without a group: a limit grants nothing. */
+function createOperationSelector(names: readonly string[]): (operation: Operation) => boolean {
+  if (names.includes('all')) return () => true
+  const selected = new Set(names.flatMap(listGroupParts))
+  return ({ name, group }) => selected.has(name) || (group !== undefined && selected.has(group))
+}
+
+/** Callers choose the depth of namespaces, and must not gain a quota with each: only listed ones have their own. */
+function createNamespaceKeyFunction(
+  namespaces: readonly Identifier[] | undefined,
+): (route: LimitedRequest['route']) => string | undefined {
+  if (namespaces === undefined) return (route) => getNamespace(route)[0] ?? ''
+  const longestFirst = namespaces
+    .toSorted((one, other) => other.length - one.length)
+    .map((prefix) => ({ prefix, key: JSON.stringify(prefix) }))
+  return (route) => {
+    const namespace = getNamespace(route)
+    return longestFirst.find(({ prefix }) => prefix.every((name, index) => name === namespace[index]))?.key
+  }
+}
+
+function getNamespace({ operation, id }: LimitedRequest['route']): Identifier {
+  return id.slice(0, getNamespaceDepth(operation.object, id))
 }

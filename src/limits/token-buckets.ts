@@ -4,8 +4,6 @@ import { withoutReserve } from '../lib/index.ts'
 export interface BucketSettings {
   readonly perSecond: number
   readonly burst: number
-  /** Maximum number of buckets; default 100,000. The least recently used one is evicted and then counts as full. */
-  readonly maxKeys?: number
 }
 
 /** Amount taken from a bucket, in milliseconds of its refill; 0 only queries the state. */
@@ -16,6 +14,8 @@ export interface Charge {
 
 export type BucketFactory = (limit: string, settings: BucketSettings) => TokenBuckets
 
+/** Of one set of buckets. The least recently used one is evicted and then counts as full. */
+const maxKeys = 100_000
 /** Smaller values are rounding errors. */
 const minWaitMs = 0.001
 
@@ -33,7 +33,7 @@ export class TokenBuckets {
   readonly #fullAt: LRUCache<string, number>
   #unsent = new Map<string, number>()
 
-  constructor({ perSecond, burst, maxKeys = 100_000 }: BucketSettings, isShared = () => false) {
+  constructor({ perSecond, burst }: BucketSettings, isShared = () => false) {
     this.#burst = burst
     this.#msPerToken = 1000 / perSecond
     this.#isShared = isShared

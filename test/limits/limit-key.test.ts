@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { getOperation, type OperationName } from '../../src/catalog-api/operations.ts'
 import { createExtraOperations } from '../../src/catalog-api/extra-operation.ts'
 import { extraOperations } from '../gateway/support/extra-operations.ts'
-import { createLimitKeyFunction, type LimitedRequest } from '../../src/limits/limit-key.ts'
+import { createLimitKeyFunction, type LimitedRequest } from '../../src/limits/limits.ts'
 
 function createRequest(operation: OperationName, id: readonly string[], name = 'alice'): LimitedRequest {
   return {

@@ -1,22 +1,15 @@
-import {
-  type AuditedObject,
-  type AuditLog,
-  factsFormat,
-  type IntentEntry,
-  type IntentReference,
-} from '../../audit/index.ts'
+import { type AuditedObject, type AuditLog, factsFormat, type IntentEntry } from '../../audit/index.ts'
 import { getOperation, isOperationName, refusal } from '../../catalog-api/index.ts'
 import type { ChangeTracker, WrittenIntent } from '../changes/change-tracker.ts'
 import { advance } from '../context.ts'
 import { createChangeDetails, createEntryDetails } from '../facts/change-details.ts'
 import { listAdditionalPermissions, type RequiredPermission } from '../authorization/required-permission.ts'
-import type { EntriesAdmitted } from './limit.ts'
 import type { Placed } from './place.ts'
 import type { AuditSettings } from '../../config/index.ts'
 import { TimeoutExceeded, withTimeout } from '../../lib/index.ts'
 
 /** A request that may be forwarded: the intent of a change is in the audit log, if its operation is audited. */
-export interface Audited extends Placed, EntriesAdmitted {
+export interface Audited extends Placed {
   /** Undefined for operations that are not audited; by default these are reads. */
   readonly intent: WrittenIntent | undefined
 }
@@ -27,14 +20,11 @@ export interface AuditOptions {
 }
 
 /**
- * Stage 10: writes the intent of a change. It is on disk before the first byte goes upstream, unless the mode
+ * Stage 9: writes the intent of a change. It is on disk before the first byte goes upstream, unless the mode
  * is `besteffort`. Throws ServiceUnavailable (503) if the log cannot be written in
  * time, and InvalidInput (413) for a batch that is too large for one record.
  */
-export async function audit(
-  request: Placed & EntriesAdmitted,
-  { auditLog, changeTracker }: AuditOptions,
-): Promise<Audited> {
+export async function audit(request: Placed, { auditLog, changeTracker }: AuditOptions): Promise<Audited> {
   const mode = auditLog.modeFor(request.route.operation)
   if (mode === undefined) return advance(request, { intent: undefined })
   const entry = createIntent(request, auditLog, changeTracker)
@@ -45,30 +35,22 @@ export async function audit(
     await awaitAuditRecord(receipt, mode, 'the change was not made')
   } catch (error) {
     changeTracker.countFailed(entry)
-    recordNotSent(auditLog, receipt, startedAt)
+    // An intent that becomes durable too late gets an outcome.
+    receipt
+      .then((recorded) => {
+        const outcome = { result: 'failed', durationMs: performance.now() - startedAt } as const
+        return auditLog.recordOutcome(recorded, { ...outcome, details: { reason: 'not sent' } })
+      })
+      .catch(() => undefined)
     throw error
   }
   return advance(request, { intent: { entry, receipt, awaitsOutcome } })
 }
 
-/** An intent that becomes durable too late gets an outcome. */
-function recordNotSent(auditLog: AuditLog, receipt: Promise<IntentReference>, startedAt: number): void {
-  receipt
-    .then((recorded) => {
-      const outcome = { result: 'failed', durationMs: performance.now() - startedAt } as const
-      return auditLog.recordOutcome(recorded, { ...outcome, details: { reason: 'not sent' } })
-    })
-    .catch(() => undefined)
-}
-
 /** In characters of JSON: all callers share the log. */
 const maxObjectsLength = 1024 * 1024
 
-function createIntent(
-  request: Placed & EntriesAdmitted,
-  { contextKeys }: AuditLog,
-  tracking: ChangeTracker,
-): IntentEntry {
+function createIntent(request: Placed, { contextKeys }: AuditLog, tracking: ChangeTracker): IntentEntry {
   const { head, permit, body, sentRoute } = request
   const { operation, id } = sentRoute
   const details = createChangeDetails(sentRoute, permit.stated, body.members, body.allowedMembers)

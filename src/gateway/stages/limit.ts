@@ -1,7 +1,6 @@
 import { getOperation, isOperationName } from '../../catalog-api/index.ts'
 import type { Decisions } from '../authorization/decisions.ts'
 import {
-  createReservation,
   type FairCapacity,
   getPrincipalKey,
   type Limits,
@@ -38,26 +37,7 @@ export function limit(
 ): Admitted {
   const { routeUpstream, route, principal } = request
   const holder = getPrincipalKey(principal)
-  shedding.admit(routeUpstream.name, route.operation, holder)
-  holdActiveRequest(activeRequests, holder, response)
-  const releaseLimits = limits.admit(request)
-  if (releaseLimits !== undefined) response.onClose.add(releaseLimits)
-  const reserveMemory = createReservation(bodyMemory, holder, (release) => {
-    if (response.isDestroyed) release()
-    else response.onClose.add(release)
-  })
-  return advance(request, {
-    reserveMemory,
-    runInSlices: <Result>(steps: Steps<Result>) => runUntilClosed(steps, holder, response),
-  })
-}
-
-/** Takes one of the active requests until the response is over. Throws Overloaded (503) or ClientDisconnected. */
-function holdActiveRequest(
-  activeRequests: FairCapacity,
-  holder: string,
-  response: Pick<DownstreamResponse, 'isDestroyed' | 'onClose'>,
-): void {
+  shedding.admit(routeUpstream, route.operation, holder)
   if (response.isDestroyed)
     throw new ClientDisconnected('the client closed the connection before it was admitted')
   if (!activeRequests.take(holder))
@@ -65,6 +45,47 @@ function holdActiveRequest(
       'this caller has its share of all requests at a time (limits.maxConnections of the gateway)',
     )
   response.onClose.add(() => activeRequests.release(holder))
+  const releaseLimits = limits.admit(request)
+  if (releaseLimits !== undefined) response.onClose.add(releaseLimits)
+  return advance(request, {
+    reserveMemory: createReservation(bodyMemory, holder, response),
+    runInSlices: <Result>(steps: Steps<Result>) => runUntilClosed(steps, holder, response),
+  })
+}
+
+/** Bytes per request that need no reservation; almost all bodies are smaller. */
+const unreservedBytes = 16 * 1024
+
+/**
+ * Reserves memory for the bodies of a request and its response that are buffered until it ends. The result is called with the
+ * bytes of each chunk before it is buffered: it takes memory in powers of two, and throws Overloaded (503) if the holder may
+ * not hold more.
+ */
+function createReservation(
+  memory: FairCapacity,
+  holder: string,
+  response: DownstreamResponse,
+): (bytes: number) => void {
+  let buffered = 0
+  let reserved = unreservedBytes
+  return (bytes) => {
+    buffered += bytes
+    while (buffered > reserved) {
+      const increment = reserved
+      if (!memory.take(holder, increment))
+        throw new Overloaded(
+          'the JSON of this caller, sent and not yet read, holds its share of the memory for bodies',
+        )
+      atEnd(response, () => memory.release(holder, increment))
+      reserved += increment
+    }
+  }
+}
+
+/** Calls `release` when the response is over, at once if it is. */
+function atEnd(response: DownstreamResponse, release: () => void): void {
+  if (response.isDestroyed) release()
+  else response.onClose.add(release)
 }
 
 async function runUntilClosed<Result>(
@@ -74,8 +95,7 @@ async function runUntilClosed<Result>(
 ): Promise<Result> {
   const closed = new AbortController()
   const discard = (): void => closed.abort(new ClientDisconnected('the client closed the connection'))
-  if (response.isDestroyed) discard()
-  else response.onClose.add(discard)
+  atEnd(response, discard)
   try {
     return await runInSlices(steps, { holder, signal: closed.signal })
   } finally {
@@ -83,23 +103,14 @@ async function runUntilClosed<Result>(
   }
 }
 
-/** A request whose entries were admitted by the limits, too. */
-export interface EntriesAdmitted {
-  /** Number of entries of a batch that were counted as requests. */
-  readonly entries: number
-}
-
-/**
- * Stage 9: counts each entry of a batch as a request, so that batches do not bypass rate limits. Throws LimitExceeded (429).
- */
-export function limitEntries<Request extends Authenticated & { readonly permit: Decisions }>(
-  request: Request,
+/** Counts each entry of a batch as a request, so that batches do not bypass rate limits. Throws LimitExceeded (429). */
+export function limitEntries(
+  request: Authenticated & { readonly permit: Decisions },
   { limits }: Pick<LimitOptions, 'limits'>,
-): Request & EntriesAdmitted {
-  if (request.route.operation.entries === undefined) return advance(request, { entries: 0 })
+): void {
+  if (request.route.operation.entries === undefined) return
   const entries = request.permit.decisions.flatMap(({ requiredPermission: { entry, permission, id } }) =>
     entry !== undefined && isOperationName(permission) ? [{ operation: getOperation(permission), id }] : [],
   )
   limits.admitEntries(request, entries)
-  return advance(request, { entries: entries.length })
 }

@@ -41,28 +41,46 @@ export function match(request: Received, findRoute: FindRoute): Matched {
   return advance(request, found)
 }
 
-interface RouteFinderOptions {
-  /** Precedes every path; empty by default. */
-  readonly basePath?: string
-  /** `refused` by default. */
-  readonly databases?: GatewaySettings['databases']
-}
+/** The database that stands for the root, unless the upstream of the root has a database. */
+const usualRootDatabase = 'any'
+
+const root: Identifier = []
 
 /**
- * Creates the finder of the routes. A query parameter that only
- * another upstream accepts, and an extra operation that only another one has, is refused when the upstream is certain
- * (`findSoleUpstream`).
+ * Creates the finder of the routes below `basePath`. A query parameter that only another upstream accepts, and an extra
+ * operation that only another one has, is refused when the upstream is certain (`findSoleUpstream`).
  */
 export function createRouteFinder(
   upstreams: Upstreams,
-  { basePath = '', databases: setting = 'refused' }: RouteFinderOptions = {},
+  basePath = '',
+  databases: GatewaySettings['databases'] = 'refused',
 ): FindRoute {
   const routes = createRouteTable(upstreams.extraOperations)
-  const databases = createDatabases(setting, upstreams)
+  const { database: ofUpstream } = upstreams.root
+  const rootDatabase = ofUpstream ?? usualRootDatabase
+
+  /** Finds the namespace that a database stands for; the root for requests without one. */
+  function findDatabase(database: string | undefined): Identifier {
+    if (database === undefined || database === rootDatabase) return root
+    if (databases === 'namespaces') return [assertDatabaseName(database)]
+    const expected = ofUpstream === undefined ? `"${usualRootDatabase}"` : 'that of the upstream'
+    throw refusal(
+      'wrong_database',
+      `the database ${quoteForMessage(database)} is not served; expected ${expected}, or the setting databases: namespaces`,
+    )
+  }
+
   return (method, target, named) => {
-    const database = databases.find(named)
+    const database = findDatabase(named)
     const route = placeInDatabase(parseTargetIn(routes, method, target, basePath), database)
-    databases.assertNotRoot(route.id)
+    const [first] = route.id
+    // Clients of this database would find the root in place of the namespace.
+    if (databases === 'namespaces' && first !== undefined && first === rootDatabase) {
+      throw refusal(
+        'invalid_id',
+        `${quoteForMessage(first)} is the database of the root for clients of LanceDB; expected another name for a namespace or a table of the root`,
+      )
+    }
     const routeUpstream = upstreams.forId(route.id)
     return { route, database, routeUpstream, routeTarget: buildUpstreamTarget(routeUpstream, route) }
   }
@@ -92,42 +110,6 @@ export function cacheRoutes(find: FindRoute): FindRoute {
 /** A substring retains the whole head in memory, secrets included; a copy does not. */
 function copyText(text: string): string {
   return Buffer.from(text, 'latin1').toString('latin1')
-}
-
-/** The database that stands for the root, unless the upstream of the root has a database. */
-const usualRootDatabase = 'any'
-
-const root: Identifier = []
-
-/** What the databases that clients of LanceDB name stand for. */
-function createDatabases(setting: GatewaySettings['databases'], upstreams: Upstreams) {
-  const rootDatabase = upstreams.root.database ?? usualRootDatabase
-  const expected = upstreams.root.database === undefined ? `"${usualRootDatabase}"` : 'that of the upstream'
-  return {
-    /**
-     * Finds the namespace of a database; the root for requests without one. Throws InvalidInput (400) for a database that
-     * is not served.
-     */
-    find(database: string | undefined): Identifier {
-      if (database === undefined || database === rootDatabase) return root
-      if (setting === 'namespaces') return [assertDatabaseName(database)]
-      throw refusal(
-        'wrong_database',
-        `the database ${quoteForMessage(database)} is not served; expected ${expected}, or the setting databases: namespaces`,
-      )
-    },
-    /**
-     * Throws InvalidInput (400) for an id from the root that begins with the database of the root: its clients would find
-     * the root in its place.
-     */
-    assertNotRoot([first]: Identifier): void {
-      if (setting !== 'namespaces' || first === undefined || first !== rootDatabase) return
-      throw refusal(
-        'invalid_id',
-        `${quoteForMessage(first)} is the database of the root for clients of LanceDB; expected another name for a namespace or a table of the root`,
-      )
-    },
-  }
 }
 
 /** A prefix follows a slash. LanceDB's clients accept ASCII only; readers decode other bytes differently. */

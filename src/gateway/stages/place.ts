@@ -22,6 +22,7 @@ import { restrictRequest, tryRestriction, type TriedRestriction } from '../restr
 import { assertCircuitClosed } from '../upstream/call-upstream.ts'
 import { type Upstream, buildUpstreamTarget } from '../upstream/upstream.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
+import { limitEntries, type LimitOptions } from './limit.ts'
 import { createDecisionCheck, type AuthorizeBodyOptions, type Permitted } from './authorize-body.ts'
 import { listAdditionalPermissions, type PermissionDecision } from '../authorization/required-permission.ts'
 
@@ -43,15 +44,15 @@ export interface Placed extends Permitted {
   readonly triedRestriction: TriedRestriction | undefined
 }
 
-interface PlaceOptions extends AuthorizeBodyOptions {
+interface PlaceOptions extends AuthorizeBodyOptions, Pick<LimitOptions, 'limits'> {
   readonly upstreams: Upstreams
   readonly sealedIds: SealedIds
 }
 
 /**
  * Stage 8: finds the upstream of all objects that the request concerns, and creates what it receives. Throws InvalidInput
- * (400, 406, 409) for a request that no upstream can process as a whole, and ServiceUnavailable (503) if it cannot be
- * forwarded now: no intent is written for it.
+ * (400, 406, 409) for a request that no upstream can process as a whole, ServiceUnavailable (503) if it cannot be
+ * forwarded now: no intent is written for it, and LimitExceeded (429) for entries of a batch beyond a limit.
  */
 export function place(request: Permitted, options: PlaceOptions): Placed {
   const { upstreams, sealedIds } = options
@@ -66,6 +67,7 @@ export function place(request: Permitted, options: PlaceOptions): Placed {
   if (route.operation.lists !== 'all tables') assertCircuitClosed(located.upstream)
   const checkDecision = createDecisionCheck(request, options)
   const payload = body.createPayload(stated, checkDecision)
+  limitEntries(request, options)
   const { restriction, shadowRestriction } = headPermit
   const restricted = restriction && restrictRequest(request, body.members, payload, restriction)
   return advance(request, {

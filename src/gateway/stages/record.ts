@@ -1,9 +1,8 @@
 import type { OutcomeEntry } from '../../audit/index.ts'
-import type { ChangeTracker } from '../changes/change-tracker.ts'
 import { createFailureOutcome, createOutcome, toUnknownOutcome } from '../changes/outcome.ts'
 import { advance } from '../context.ts'
 import { toDownstreamError } from '../upstream/upstream-error.ts'
-import type { Audited } from './audit.ts'
+import type { Audited, AuditOptions } from './audit.ts'
 import type { Sent } from './send.ts'
 
 /** A request that may be responded to: the outcome of a change is in the audit log, if its operation is audited. */
@@ -11,18 +10,14 @@ export interface Recorded extends Sent {
   readonly outcome: OutcomeEntry | undefined
 }
 
-export interface RecordOptions {
-  readonly changeTracker: ChangeTracker
-}
-
 /**
- * Stage 12: writes the outcome of a change, so that a client never knows of a commit that the log does not. `sentAt` is on
+ * Stage 11: writes the outcome of a change, so that a client never knows of a commit that the log does not. `sentAt` is on
  * the clock of performance.now().
  */
 export async function record(
   request: Sent,
   sentAt: number,
-  { changeTracker }: RecordOptions,
+  { changeTracker }: AuditOptions,
 ): Promise<Recorded> {
   const { intent, upstreamResponse } = request
   if (intent === undefined) return advance(request, { outcome: undefined })
@@ -39,7 +34,7 @@ export async function recordFailure(
   request: Audited,
   error: unknown,
   sentAt: number,
-  { changeTracker }: RecordOptions,
+  { changeTracker }: AuditOptions,
 ): Promise<never> {
   const outcome = createFailureOutcome(error, request, sentAt)
   if (request.intent !== undefined) await changeTracker.recordOutcome(request.intent, outcome)

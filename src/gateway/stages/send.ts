@@ -31,7 +31,7 @@ export interface SendOptions {
 }
 
 /**
- * Stage 11: sends the request upstream. A response to a read that nothing edits is streamed downstream meanwhile; any other
+ * Stage 10: sends the request upstream. A response to a read that nothing edits is streamed downstream meanwhile; any other
  * is buffered. A listing is merged from all upstreams that have a part in it. Rejects with AttemptFailed, CatalogError
  * or ClientDisconnected.
  */

@@ -1,6 +1,6 @@
 import { ownedBy } from '../../lib/index.ts'
 import { type CatalogError, refusal } from '../../catalog-api/index.ts'
-import { type CapacityHolder, FairCapacity } from '../../limits/index.ts'
+import { FairCapacity } from '../../limits/index.ts'
 import type { UpstreamBounds } from '../bounds.ts'
 import { ClientDisconnected, type DownstreamResponse } from '../downstream.ts'
 
@@ -18,7 +18,7 @@ export class ConnectionSlots extends FairCapacity {
   readonly #queue: FairCapacity
   readonly #queueTimeoutMs: number
   /** By principal, the one served least recently first. */
-  readonly #pending = new Map<CapacityHolder, Set<PendingRequest>>()
+  readonly #pending = new Map<string, Set<PendingRequest>>()
 
   constructor(
     maxActive: number,
@@ -46,17 +46,12 @@ export class ConnectionSlots extends FairCapacity {
     return now - oldest
   }
 
-  /** Whether a request of the principal would get a slot at once. */
-  isFreeFor(holder: CapacityHolder): boolean {
-    return this.canTake(holder)
-  }
-
   /**
    * Resolves when a slot has been taken. Throws ServiceUnavailable (503 with `retry-after`) if the queue is full or the
    * request was pending for too long, and ClientDisconnected if the client closes the connection.
    */
   async wait(
-    holder: CapacityHolder,
+    holder: string,
     response: Pick<DownstreamResponse, 'fail' | 'isDestroyed' | 'onClose'>,
   ): Promise<void> {
     if (response.isDestroyed) throw createClientClosed()
@@ -88,7 +83,7 @@ export class ConnectionSlots extends FairCapacity {
     })
   }
 
-  override release(holder: CapacityHolder): void {
+  override release(holder: string): void {
     super.release(holder)
     for (;;) {
       const next = this.#findNextHolder()
@@ -103,21 +98,21 @@ export class ConnectionSlots extends FairCapacity {
     }
   }
 
-  #enqueue(holder: CapacityHolder, request: PendingRequest): void {
+  #enqueue(holder: string, request: PendingRequest): void {
     const requests = this.#pending.get(holder)
     if (requests === undefined) this.#pending.set(holder, new Set([request]))
     else requests.add(request)
   }
 
-  #dequeue(holder: CapacityHolder, request: PendingRequest): void {
+  #dequeue(holder: string, request: PendingRequest): void {
     this.#queue.release(holder)
     const requests = this.#pending.get(holder)
     requests?.delete(request)
     if (requests?.size === 0) this.#pending.delete(holder)
   }
 
-  #findNextHolder(): CapacityHolder | undefined {
-    let found: CapacityHolder | undefined
+  #findNextHolder(): string | undefined {
+    let found: string | undefined
     let fewest = Infinity
     for (const holder of this.#pending.keys()) {
       const held = this.held(holder)

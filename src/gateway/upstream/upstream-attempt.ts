@@ -9,7 +9,7 @@ import {
   toError,
   withoutByteOrderMark,
 } from '../../lib/index.ts'
-import type { CapacityHolder, PoolName } from '../../limits/index.ts'
+import type { PoolName } from '../../limits/index.ts'
 import type { RequestSpans } from '../../observability/index.ts'
 import type { UpstreamBounds } from '../bounds.ts'
 import { type DownstreamResponse, ClientDisconnected } from '../downstream.ts'
@@ -57,7 +57,7 @@ export interface UpstreamCallOptions {
   readonly abortsWithClient: boolean
   /** The connection pool, and the holder of the slot. */
   readonly pool: PoolName
-  readonly holder: CapacityHolder
+  readonly holder: string
   /** If traces are on: each attempt is a span. */
   readonly spans: RequestSpans | undefined
 }

@@ -1,9 +1,6 @@
 import type { UpstreamBounds } from '../bounds.ts'
 import { isUnavailableStatus } from './upstream-error.ts'
 
-/** `closed`: requests are sent. `open`: they are rejected. */
-export type CircuitState = 'closed' | 'open'
-
 /**
  * Receives each transition of an upstream once: it starts healthy and closed. `problem`: why the latest check failed;
  * undefined if it passed.
@@ -36,7 +33,7 @@ const failedChecksThatCount = 2
  * can provoke failures, and must not be able to open the circuit for all others.
  */
 export class UpstreamHealth {
-  circuit: CircuitState = 'closed'
+  circuit: 'closed' | 'open' = 'closed'
   /** Whether the first check is over. */
   isChecked = false
   /** Whether any check has passed. */

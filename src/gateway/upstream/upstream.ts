@@ -31,11 +31,6 @@ export function buildUpstreamTarget(upstream: Upstream, route: RouteMatch): stri
   return upstream.basePath + buildTarget(route, upstream.delimiter)
 }
 
-/** Returns the maximum number of connections for listings: enough for several callers, of whom none has more than half. */
-export function countListingConnections(maxConnections: number): number {
-  return Math.max(4, Math.ceil(maxConnections / 8))
-}
-
 /** Creates the client and starts health checks. Requests need not wait for either. */
 export function createUpstream(options: UpstreamOptions, report?: ReportHealth) {
   const url = new URL(options.url)
@@ -98,7 +93,8 @@ export function createUpstream(options: UpstreamOptions, report?: ReportHealth) 
       // Small requests end soon, and a released slot goes to the holder with the fewest.
       small: createSlots(maxConnections, 7),
       bulk: createSlots(bounds.maxBulkConnections, 1),
-      listing: createSlots(countListingConnections(maxConnections), 1),
+      // Enough for several callers, of whom none has more than half.
+      listing: createSlots(Math.max(4, Math.ceil(maxConnections / 8)), 1),
     },
     health,
     /** Aborts active requests. */

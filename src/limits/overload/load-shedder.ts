@@ -1,5 +1,5 @@
 import { getOperation, type Operation, operationNames } from '../../catalog-api/index.ts'
-import { type CapacityHolder, Overloaded } from './fair-capacity.ts'
+import { type FairCapacity, Overloaded } from './fair-capacity.ts'
 
 /** In the order of shedding. */
 export const shedClasses = ['bulk', 'data', 'listing'] as const
@@ -39,20 +39,9 @@ export interface QueueDelay {
   oldestPendingMs(): number
 }
 
-interface PoolLoad extends QueueDelay {
-  /** Whether a request of the principal would get a slot without waiting. */
-  isFreeFor(holder: CapacityHolder): boolean
-}
-
 export interface UpstreamLoad {
   readonly name: string
-  readonly slots: Readonly<Record<PoolName, PoolLoad>>
-}
-
-/** Lists the pools that operations of a class use. */
-function listPools(shedClass: ShedClass): readonly PoolName[] {
-  const ofClass = operationNames.map(getOperation).filter((one) => getShedClass(one) === shedClass)
-  return [...new Set(ofClass.map(getPoolName))]
+  readonly slots: Readonly<Record<PoolName, QueueDelay & Pick<FairCapacity, 'canTake'>>>
 }
 
 const tickMs = 50
@@ -64,30 +53,23 @@ const tickMs = 50
  */
 export function createLoadShedder(queue: QueueDelay, upstreams: readonly UpstreamLoad[], maxDelayMs = 1_000) {
   const ofProcess = new Shedder(maxDelayMs)
-  const createPool = (load: PoolLoad) => ({ load, shedder: new Shedder(maxDelayMs) })
-  const poolsByUpstream = new Map(
-    upstreams.map(({ name, slots: { small, bulk, listing } }) => {
-      const pools = { small: createPool(small), bulk: createPool(bulk), listing: createPool(listing) }
-      return [name, pools satisfies Record<PoolName, unknown>]
-    }),
-  )
-  const classes = shedClasses.map((name) => ({ name, poolNames: listPools(name) }))
+  const ofPools = new Map<QueueDelay, Shedder>()
+  for (const { slots } of upstreams)
+    for (const pool of poolNames) ofPools.set(slots[pool], new Shedder(maxDelayMs))
   let expectedAt = performance.now() + tickMs
   const timer = setInterval(() => {
     const now = performance.now()
     ofProcess.observe(Math.max(now - expectedAt, queue.oldestPendingMs()))
     expectedAt = now + tickMs
-    for (const pools of poolsByUpstream.values())
-      for (const { load, shedder } of Object.values(pools)) shedder.observe(load.oldestPendingMs())
+    for (const [pool, shedder] of ofPools) shedder.observe(pool.oldestPendingMs())
   }, tickMs).unref()
   return {
     /** Throws Overloaded (503) if the request is shed. */
-    admit(upstream: string, operation: Operation, holder: CapacityHolder): void {
+    admit({ slots }: UpstreamLoad, operation: Operation, holder: string): void {
       const shedClass = getShedClass(operation)
       if (shedClass === undefined) return
-      const pool = poolsByUpstream.get(upstream)?.[getPoolName(operation)]
-      const isRefused =
-        pool !== undefined && !pool.load.isFreeFor(holder) && pool.shedder.shouldShed(shedClass)
+      const pool = slots[getPoolName(operation)]
+      const isRefused = !pool.canTake(holder) && ofPools.get(pool)?.shouldShed(shedClass)
       if (ofProcess.shouldShed(shedClass)) throw new Overloaded()
       if (isRefused) throw new Overloaded('too many requests wait for a connection to the upstream')
     },
@@ -97,14 +79,22 @@ export function createLoadShedder(queue: QueueDelay, upstreams: readonly Upstrea
     },
     /** Ratio of shed requests per class and upstream, from 0 to 1. */
     shedRatios: () =>
-      [...poolsByUpstream].flatMap(([upstream, pools]) =>
-        classes.map(({ name, poolNames }) => {
-          const shedders = [ofProcess, ...poolNames.map((pool) => pools[pool].shedder)]
-          return { upstream, class: name, ratio: Math.max(...shedders.map((one) => one.shedRatio(name))) }
+      upstreams.flatMap(({ name: upstream, slots }) =>
+        shedClasses.map((shedClass) => {
+          const ratios = listPools(shedClass).map(
+            (pool) => ofPools.get(slots[pool])?.shedRatio(shedClass) ?? 0,
+          )
+          return { upstream, class: shedClass, ratio: Math.max(ofProcess.shedRatio(shedClass), ...ratios) }
         }),
       ),
     close: (): void => clearInterval(timer),
   }
+}
+
+/** Lists the pools that operations of a class use. */
+function listPools(shedClass: ShedClass): readonly PoolName[] {
+  const ofClass = operationNames.map(getOperation).filter((one) => getShedClass(one) === shedClass)
+  return [...new Set(ofClass.map(getPoolName))]
 }
 
 const risePerTick = 0.1

@@ -73,13 +73,11 @@ export async function readRedisAccess(
 export type BucketStore = Awaited<ReturnType<typeof openBucketStore>>
 
 /**
- * Reads the files of the settings. Does not reconnect: `onLost` reports a lost connection. Rejects if the server cannot
- * be reached in time or refuses the login.
+ * Reads the files of the settings. Does not reconnect. Rejects if the server cannot be reached in time or refuses the login.
  */
 export async function openBucketStore(
   settings: SharedLimitsSettings,
   outbound: Outbound,
-  onLost: () => void,
   signal: AbortSignal,
 ) {
   const { createClient } = await importRedisClient()
@@ -92,10 +90,7 @@ export async function openBucketStore(
     maintNotifications: 'disabled',
   })
   let lost: unknown
-  client.on('error', (error) => {
-    lost = error
-    onLost()
-  })
+  client.on('error', (error) => (lost = error))
   const connecting = client.connect()
   try {
     await withTimeout(connecting, 2 * connectTimeoutMs, signal)
@@ -120,6 +115,7 @@ export async function openBucketStore(
       })
       return parseFillTimes(response, charges.length)
     },
+    isLost: () => lost !== undefined,
     close: (): void => client.destroy(),
   }
 }

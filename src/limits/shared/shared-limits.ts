@@ -13,15 +13,11 @@ export interface SyncObserver {
   failed(error: unknown): void
 }
 
-export type SharedLimits = Awaited<ReturnType<typeof openSharedLimits>>
-
 /** Batching period of charges: other gateways see them at most this much later, plus the network latency. */
 const batchMs = 20
 /** Of an unused bucket, while there are no charges. */
 const probeIntervalMs = 5_000
 const probe: readonly Charge[] = [{ key: formatKey('probe'), ms: 1 }]
-/** Maximum keys per call: the server processes nothing else in the meantime. */
-const maxKeys = 256
 const pauseBounds = { minMs: 100, maxMs: 5_000 }
 
 /**
@@ -82,13 +78,12 @@ export async function openSharedLimits(
 
   /** Syncs over one connection until it fails or the limits are closed. */
   async function syncUntilFailure(onAttempt: () => void): Promise<void> {
-    let isLost = false
-    const connection = await openBucketStore(settings, outbound, () => (isLost = true), signal)
+    const connection = await openBucketStore(settings, outbound, signal)
     let probeAt = -Infinity
     try {
       while (!signal.aborted) {
         const charges = takeCharges()
-        if (charges.length > 0 || isLost || performance.now() >= probeAt) {
+        if (charges.length > 0 || connection.isLost() || performance.now() >= probeAt) {
           await sync(connection, charges)
           probeAt = performance.now() + probeIntervalMs
           isSynced = true
@@ -109,8 +104,8 @@ export async function openSharedLimits(
 
   async function sync(connection: BucketStore, charges: ReturnType<typeof takeCharges>): Promise<void> {
     const startedAt = performance.now()
-    const results = splitCharges(charges.length > 0 ? charges : probe).map((part) => connection.charge(part))
-    const fills = (await withTimeout(Promise.all(results), timeoutMs, signal)).flat()
+    const charging = connection.charge(charges.length > 0 ? charges : probe)
+    const fills = await withTimeout(charging, timeoutMs, signal)
     const now = performance.now()
     charges.forEach(({ buckets, localKey }, index) => buckets.setFillTime(localKey, fills[index] ?? 0, now))
     observer.synced((now - startedAt) / 1000)
@@ -119,11 +114,6 @@ export async function openSharedLimits(
   async function sleep(ms: number): Promise<void> {
     await pause(ms, undefined, { signal }).catch(() => undefined)
   }
-}
-
-function splitCharges(charges: readonly Charge[]): readonly (readonly Charge[])[] {
-  const count = Math.ceil(charges.length / maxKeys)
-  return Array.from({ length: count }, (_, index) => charges.slice(index * maxKeys, (index + 1) * maxKeys))
 }
 
 /** Without names of principals and namespaces, which must not be stored on the server. */

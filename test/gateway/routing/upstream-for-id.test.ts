@@ -55,7 +55,7 @@ function counted() {
     { name: 'named', namespaces: [['a'], ['b', 'c']] },
   ])
   onTestFinished(() => upstreams.close())
-  const find = createRouteFinder(upstreams, { databases: 'namespaces' })
+  const find = createRouteFinder(upstreams, '', 'namespaces')
   const requested: string[] = []
   const findAndCount: FindRoute = (method, target, database) => {
     requested.push(`${method} ${target}${database === undefined ? '' : ` in ${database}`}`)

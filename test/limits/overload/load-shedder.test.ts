@@ -3,7 +3,6 @@ import { expect, it, onTestFinished } from 'vitest'
 import { getOperation, type OperationName } from '../../../src/catalog-api/operations.ts'
 import {
   createLoadShedder,
-  type LoadShedder,
   type QueueDelay,
   type UpstreamLoad,
 } from '../../../src/limits/overload/load-shedder.ts'
@@ -52,47 +51,42 @@ it('refuses row operations while requests wait too long for the upstream, and qu
   expect(await gateway.post(query, { body: {} })).toMatchObject({ status: 200 })
 })
 
-const idle = { oldestPendingMs: () => 0, isFreeFor: () => true }
-const slow = { oldestPendingMs: () => 1_000, isFreeFor: () => false }
+const idle = { oldestPendingMs: () => 0, canTake: () => true }
+const slow = { oldestPendingMs: () => 1_000, canTake: () => false }
 
 /** Pools that are not given are idle, and so are those of the upstream `lake`. */
-function createShedder(queue: QueueDelay, slots: Partial<UpstreamLoad['slots']>): LoadShedder {
+function createShedder(queue: QueueDelay, slots: Partial<UpstreamLoad['slots']>) {
   const idlePools = { small: idle, bulk: idle, listing: idle }
-  const upstreams = [
-    { name: 'catalog', slots: { ...idlePools, ...slots } },
-    { name: 'lake', slots: idlePools },
-  ]
-  const shedding = createLoadShedder(queue, upstreams, 100)
+  const catalog = { name: 'catalog', slots: { ...idlePools, ...slots } }
+  const lake = { name: 'lake', slots: idlePools }
+  const shedding = createLoadShedder(queue, [catalog, lake], 100)
   onTestFinished(() => shedding.close())
-  return shedding
+  const admitAt = (upstream: UpstreamLoad) => (operation: OperationName, principal: string) => () =>
+    shedding.admit(upstream, getOperation(operation), principal)
+  return { shedding, admit: admitAt(catalog), admitAtLake: admitAt(lake) }
 }
 
 it('refuses row operations while the event loop lags, regardless of the upstream', async () => {
   const queue = { wait: 1_000, oldestPendingMs: () => queue.wait }
-  const shedding = createShedder(queue, {})
-  await eventually(() =>
-    expect(() => shedding.admit('catalog', getOperation('QueryTable'), 'dev')).toThrow(Overloaded),
-  )
-  expect(() => shedding.admit('catalog', getOperation('DescribeTable'), 'dev')).not.toThrow()
+  const { shedding, admit } = createShedder(queue, {})
+  await eventually(() => expect(admit('QueryTable', 'dev')).toThrow(Overloaded))
+  expect(admit('DescribeTable', 'dev')).not.toThrow()
   // Documents are large and can wait: they are shed like listings.
   expect(() => shedding.admitDocument()).not.toThrow()
   await eventually(() => expect(() => shedding.admitDocument()).toThrow(Overloaded))
   queue.wait = 0
   await eventually(() => expect(shedding.shedRatios().every(({ ratio }) => ratio === 0)).toBe(true))
-  expect(() => shedding.admit('catalog', getOperation('QueryTable'), 'dev')).not.toThrow()
+  expect(admit('QueryTable', 'dev')).not.toThrow()
   expect(() => shedding.admitDocument()).not.toThrow()
 })
 
 it('a principal beyond its share does not cause refusals of others', async () => {
-  const shedding = createShedder(idle, {
-    bulk: { oldestPendingMs: () => 1_000, isFreeFor: (holder) => holder !== 'mallory' },
+  const { admit } = createShedder(idle, {
+    bulk: { oldestPendingMs: () => 1_000, canTake: (holder) => holder !== 'mallory' },
   })
-  await eventually(() =>
-    expect(() => shedding.admit('catalog', getOperation('QueryTable'), 'mallory')).toThrow(Overloaded),
-  )
+  await eventually(() => expect(admit('QueryTable', 'mallory')).toThrow(Overloaded))
   for (const operation of ['QueryTable', 'CountTableRows', 'ListTables'] as const)
-    for (let count = 0; count < 20; count += 1)
-      expect(() => shedding.admit('catalog', getOperation(operation), 'dev')).not.toThrow()
+    for (let count = 0; count < 20; count += 1) expect(admit(operation, 'dev')).not.toThrow()
 })
 
 it.for([
@@ -101,13 +95,11 @@ it.for([
 ] as const)(
   'a slow pool %s causes refusals of %s, and none of %s or at another upstream',
   async ([pool, shed, served]) => {
-    const shedding = createShedder(idle, { [pool]: slow })
-    const admit = (operation: OperationName) => () =>
-      shedding.admit('catalog', getOperation(operation), 'dev')
-    await eventually(() => expect(admit(shed)).toThrow(Overloaded))
+    const { admit, admitAtLake } = createShedder(idle, { [pool]: slow })
+    await eventually(() => expect(admit(shed, 'dev')).toThrow(Overloaded))
     for (let count = 0; count < 20; count += 1) {
-      expect(admit(served)).not.toThrow()
-      expect(() => shedding.admit('lake', getOperation(shed), 'dev')).not.toThrow()
+      expect(admit(served, 'dev')).not.toThrow()
+      expect(admitAtLake(shed, 'dev')).not.toThrow()
     }
   },
 )

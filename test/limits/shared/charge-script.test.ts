@@ -15,12 +15,7 @@ it.skipIf(isWithoutRedis)(
     const settings = sharedLimitsSchema.parse({
       url: `redis://127.0.0.1:${redis.port}`,
     })
-    const connection = await openBucketStore(
-      settings,
-      directOutbound,
-      () => undefined,
-      new AbortController().signal,
-    )
+    const connection = await openBucketStore(settings, directOutbound, new AbortController().signal)
     onTestFinished(() => connection.close())
     const charge = async (key: string, ms: number): Promise<number> =>
       (await connection.charge([{ key, ms }]))[0] ?? NaN

@@ -60,8 +60,6 @@ interface Times {
 const settings = fc.record({
   perSecond: fc.integer({ min: 1, max: 40 }),
   burst: fc.integer({ min: 1, max: 10 }),
-  // Creating buckets for the default number of keys takes 10 ms.
-  maxKeys: fc.constant(1),
 })
 const times = fc.record({ gatherMs: fc.integer({ min: 1, max: 12 }), wayMs: fc.nat(30) })
 const gatewayCount = fc.integer({ min: 1, max: 4 })
