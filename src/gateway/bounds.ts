@@ -1,5 +1,3 @@
-import { getHeapStatistics } from 'node:v8'
-
 /** How slow and how old connections of clients may become. */
 export const clientBounds = {
   /** From the start of a connection or request to the end of the request head; also for the TLS handshake. */
@@ -75,8 +73,3 @@ export type UpstreamBounds = Readonly<typeof upstreamBounds>
 
 /** Of a request head; bearer tokens may take 16 KiB of it. */
 export const maxHeadBytes = 32 * 1024
-
-/** Memory for JSON bodies of all concurrent requests: a quarter of the heap, and at least room for some of the largest. */
-export function computeBodyMemory(maxJsonBytes: number): number {
-  return Math.max(Math.floor(getHeapStatistics().heap_size_limit / 4), 4 * maxJsonBytes)
-}

@@ -19,22 +19,19 @@ export interface ServedDocument {
   readonly headers: readonly string[]
 }
 
-/**
- * Finds the document that a request is for; undefined if its target is none. Throws InvalidInput (400) for a request
- * with a body, and Unsupported (405) for a method other than GET and HEAD. Rejects with Unsupported (404) for an unknown
- * file of the page `/docs`.
- */
-export type FindDocument = (request: Received) => ServedDocument | Promise<ServedDocument> | undefined
+export type FindDocument = ReturnType<typeof createDocumentFinder>
 
 /**
- * Creates the finder of the documents of a gateway, below `basePath`; none is empty. `jwks` is the JWKS of its
- * assertions, if it signs any; `extraOperations` appear in the OpenAPI document.
+ * Creates what finds the document of the gateway that a request is for, below `basePath`; undefined if its target is none.
+ * It throws InvalidInput (400) for a request with a body, Unsupported (405) for a method other than GET and HEAD, and rejects
+ * with Unsupported (404) for an unknown file of the page `/docs`. `jwks` is the JWKS of the gateway's assertions, if it signs
+ * any; `extraOperations` appear in the OpenAPI document.
  */
 export function createDocumentFinder(
   jwks: string | undefined,
   basePath: string,
   extraOperations: readonly Operation[],
-): FindDocument {
+) {
   const openApi = getOpenApiDocument(basePath, extraOperations)
   const documents = new Map([[basePath + openApiPath, createDocument('openapi', openApi)]])
   if (jwks !== undefined) documents.set(basePath + jwksPath, createDocument('jwks', jwks))
@@ -43,14 +40,12 @@ export function createDocumentFinder(
   const page = basePath + docsPath
   async function findPageFile(target: string): Promise<ServedDocument> {
     const file = (await openPage()).get(target)
-    if (file === undefined)
-      throw refusal('unknown_route', `unknown route: ${docsPath} has no file of this name`)
-    return file
+    if (file !== undefined) return file
+    throw refusal('unknown_route', `unknown route: ${docsPath} has no file of this name`)
   }
-  return ({ head: { method, target, hasBody } }) => {
+  return ({ head: { method, target, hasBody } }: Received) => {
     const document = documents.get(target)
-    const isOfPage = target === page || target.startsWith(`${page}/`)
-    if (document === undefined && !isOfPage) return undefined
+    if (document === undefined && target !== page && !target.startsWith(`${page}/`)) return undefined
     if (method !== 'GET' && method !== 'HEAD') {
       throw refusal('method_not_allowed', `method ${method} is not allowed for ${target}; use GET`, {
         headers: { allow: 'GET, HEAD' },

@@ -13,19 +13,6 @@ export type DownstreamResponse = Omit<BaseResponse, 'request' | 'onConnectionClo
 /** The body of a request. It fails with CatalogError (408), ClientDisconnected, or the error of its watcher. */
 export type DownstreamBody = Pick<RequestBody, 'upload' | 'readAll' | 'started' | 'release'>
 
-export const noBody: DownstreamBody = {
-  upload: () => ({
-    isComplete: true,
-    start: (sink) => sink.onEnd(),
-    pause: () => undefined,
-    resume: () => undefined,
-    stop: () => undefined,
-  }),
-  readAll: () => Promise.resolve(Buffer.alloc(0)),
-  started: () => Promise.resolve(),
-  release: () => undefined,
-}
-
 /** The head of a request without anything that two readers could understand differently. */
 export interface ReceivedHead {
   readonly requestId: string

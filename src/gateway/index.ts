@@ -2,7 +2,7 @@
  * The gateway as a process (`startGateway`), and what commands share with it: its upstreams, its own calls to them, and what
  * a request requires.
  */
-import type { GatewayOptions, RunningGateway } from './bootstrap/start-gateway.ts'
+import type { GatewayOptions } from './bootstrap/start-gateway.ts'
 
 export { listHeadPermissions } from './authorization/list-required-permissions.ts'
 export { upstreamBounds } from './bounds.ts'
@@ -11,7 +11,7 @@ export { openOwnClient, ownOperations, type UpstreamAccess } from './upstream/ow
 export { createUpstreams, readUpstreamOptions, type Upstreams } from './upstream/upstreams.ts'
 
 /** Starts a gateway. Loaded when it is called: most commands start none. */
-export async function startGateway(options: GatewayOptions): Promise<RunningGateway> {
+export async function startGateway(options: GatewayOptions) {
   const bootstrap = await import('./bootstrap/start-gateway.ts')
   return bootstrap.startGateway(options)
 }

@@ -7,7 +7,7 @@ import {
 } from '../http1/index.ts'
 import { toError } from '../lib/index.ts'
 import type { ClientBounds } from './bounds.ts'
-import { ClientDisconnected, noBody, type DownstreamResponse } from './downstream.ts'
+import { ClientDisconnected, type DownstreamResponse } from './downstream.ts'
 import { sendErrorResponse, toCatalogError } from './error-response.ts'
 import type { RequestObserver } from './observability/request-observer.ts'
 import { handle, type Pipeline } from './pipeline.ts'
@@ -49,30 +49,20 @@ export function createRequestHandler(
     trace: Trace,
     own: Pipeline,
   ): Promise<void> {
-    const body = request.isComplete ? noBody : new RequestBody(request, response, bodyOptions)
+    const body = new RequestBody(request, response, bodyOptions)
     inPipeline += 1
     try {
       await handle(request, body, response, own, trace)
       body.release()
-      if (response.keepAlive) drainRequestBody(request)
-    } catch (error) {
+    } catch (cause) {
       body.release()
-      refuse(request, response, trace, error)
+      if (cause instanceof ClientDisconnected) return
+      const error = toCatalogError(cause)
+      observer.requestRefused(trace, error)
+      sendErrorResponse(response, error, trace)
     } finally {
       inPipeline -= 1
     }
-  }
-
-  function refuse(
-    request: IncomingRequest,
-    response: DownstreamResponse,
-    trace: Trace,
-    cause: unknown,
-  ): void {
-    if (cause instanceof ClientDisconnected) return
-    const error = toCatalogError(cause)
-    observer.requestRefused(trace, error)
-    sendErrorResponse(response, error, trace)
     if (response.keepAlive) drainRequestBody(request)
   }
 

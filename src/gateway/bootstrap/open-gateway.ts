@@ -8,13 +8,7 @@ import { createListingObserver } from '../listing/incomplete-listing.ts'
 import { createSealedIds, createPageTokens } from '../sealed-tokens.ts'
 import { createRefusalRecorder } from '../observability/refusal-recorder.ts'
 import { createReadinessChecks } from '../observability/gateway-readiness.ts'
-import {
-  createMetricsSink,
-  createRequestObserver,
-  createShadowSink,
-  endSpans,
-} from '../observability/request-observer.ts'
-import { createLogSink } from '../observability/request-log-line.ts'
+import { createRequestObserver } from '../observability/request-observer.ts'
 import type { Scheme } from '../stages/receive.ts'
 import { createClientAddressReader, createForwardedCertificateReader } from '../trusted-proxies.ts'
 import type { Pipeline } from '../pipeline.ts'
@@ -22,18 +16,20 @@ import { createRequestHandler } from '../request-handler.ts'
 import { cacheRoutes, createRouteFinder } from '../stages/match.ts'
 import { createSettingsVocabulary } from '../../policy/index.ts'
 import { openIdentity } from './open-identity.ts'
-import { openLimits } from './open-limits.ts'
 import type { Bootstrap } from './open-observability.ts'
 import { openPolicies } from './open-policies.ts'
-import { type AuditLog, openAuditLog, openSinks, type Retention } from '../../audit/index.ts'
+import { openAuditLog, openSinks, type Retention } from '../../audit/index.ts'
 import { type Upstreams, readUpstreamOptions, createUpstreams } from '../upstream/upstreams.ts'
+import { readFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
+import { getHeapStatistics } from 'node:v8'
 import { openKey } from '../../lib/index.ts'
 import { version } from '../../version.ts'
 import {
   createAuditObserver,
   createSinkObserver,
+  createSyncObserver,
   exportAudit,
   exportCertificate,
   exportSinks,
@@ -41,8 +37,14 @@ import {
 } from '../../observability/index.ts'
 import { createCallerHeaders } from '../upstream/request-headers.ts'
 import type { Upstream } from '../upstream/upstream.ts'
-import type { CircuitState } from '../upstream/upstream-health.ts'
-import { poolNames } from '../../limits/index.ts'
+import {
+  createLimits,
+  createLoadShedder,
+  FairCapacity,
+  openSharedLimits,
+  poolNames,
+} from '../../limits/index.ts'
+import { RequestQueue } from '../../http1/index.ts'
 import type { ConnectionSlots } from '../upstream/connection-slots.ts'
 
 /** A gateway without a server. */
@@ -59,6 +61,7 @@ export async function openGateway(
   staticKey?: StaticKey,
 ) {
   const { settings, tuning, closers, metrics, log, files, gatewayLog, traces } = observability
+  const { folder } = settings.audit
   let changeTracker: ChangeTracker | undefined
   const { auditLog, sinks } = await openAudit(observability, () => changeTracker?.listInDoubtIntents())
   const policies = await openPolicies(observability, auditLog)
@@ -66,28 +69,27 @@ export async function openGateway(
   const { assertion } = settings.identity
   const assertions = assertion && (await openAssertionSigner(assertion, Date.now))
   const upstreams = await openUpstreams(observability, assertions)
-  changeTracker = await openChanges(observability, auditLog, upstreams)
+  changeTracker = await startChangeTracker({
+    audit: auditLog,
+    folder,
+    upstreams,
+    metrics,
+    log,
+    times: tuning.resolution,
+  })
+  closers.push(() => changeTracker.close())
+  // The segments that unresolved changes need are known only now.
+  auditLog.prune()
   const limiting = await openLimits(observability, upstreams)
   const refusals = createRefusalRecorder(auditLog)
   closers.push(() => refusals.close())
   const { limits, listing } = settings
-  const observer = createRequestObserver(
-    metrics,
-    log,
-    refusals,
-    [
-      createMetricsSink(metrics),
-      createShadowSink(metrics, log),
-      createLogSink(gatewayLog),
-      ...(traces ? [endSpans] : []),
-    ],
-    traces,
-  )
+  const observer = createRequestObserver(metrics, gatewayLog, refusals, traces)
   // Tokens and ids stay valid after a restart.
-  const tokenSecret = await openKey(listing?.tokenKeyFile, join(settings.audit.folder, 'token-key'))
+  const tokenSecret = await openKey(listing?.tokenKeyFile, join(folder, 'token-key'))
   const pipeline: Pipeline = {
     findDocument: createDocumentFinder(assertions?.jwks, basePath, upstreams.extraOperations),
-    findRoute: cacheRoutes(createRouteFinder(upstreams, { basePath, databases: settings.databases })),
+    findRoute: cacheRoutes(createRouteFinder(upstreams, basePath, settings.databases)),
     dialects: new Set(['catalog', ...settings.dialects]),
     scheme,
     readClientAddress: createClientAddressReader(settings.listen),
@@ -106,66 +108,40 @@ export async function openGateway(
     sealedIds: createSealedIds(tokenSecret),
   }
   const handler = createRequestHandler(pipeline, observer, { ...clientBounds, ...tuning.clients })
-  /** What the console shows; undefined without it. */
-  const console: Omit<ConsoleSource, 'checks'> | undefined = settings.admin.console
-    ? {
-        upstreams: () => upstreams.all.map(getUpstreamState),
-        policies: () => policies.current(),
-        async policiesLoadedAt() {
-          const { values } = await metrics.policy_last_reload_success_timestamp_seconds.get()
-          return values[0]?.value ?? 0
-        },
-        vocabulary: createSettingsVocabulary(settings).options,
-        audit: auditLog,
-        auditFolder: settings.audit.folder,
-        sinks,
-      }
-    : undefined
+  const console: Omit<ConsoleSource, 'checks'> = {
+    upstreams: () => upstreams.all.map(getUpstreamState),
+    policies: policies.current,
+    async policiesLoadedAt() {
+      const { values } = await metrics.policy_last_reload_success_timestamp_seconds.get()
+      return values[0]?.value ?? 0
+    },
+    vocabulary: createSettingsVocabulary(settings).options,
+    audit: auditLog,
+    auditFolder: folder,
+    sinks,
+  }
   return {
     pipeline,
     handler,
     observer,
     limiting,
-    checks: createReadinessChecks({
-      audit: auditLog,
-      policies,
-      authenticator,
-      upstreams,
-      files,
-    }),
+    checks: createReadinessChecks(auditLog, policies, authenticator, upstreams.all, files),
     console,
   }
 }
 
 function getUpstreamState(upstream: Upstream): UpstreamState {
   const { name, origin, namespaces, health, slots } = upstream
-  const all = [slots.small, slots.listing, slots.bulk]
-  const sum = (count: (of: (typeof all)[number]) => number): number =>
-    all.reduce((total, of) => total + count(of), 0)
+  const all = poolNames.map((pool) => slots[pool])
   return {
     name,
     origin,
     namespaces: namespaces?.map(formatIdentifierText),
     healthy: health.isHealthy,
     breaker: health.circuit,
-    active: sum((of) => of.used),
-    pending: sum((of) => of.pending),
+    active: all.reduce((sum, { used }) => sum + used, 0),
+    pending: all.reduce((sum, { pending }) => sum + pending, 0),
   }
-}
-
-/** Starts change tracking, and resolves in-doubt changes of the audit log. */
-async function openChanges(
-  { settings, tuning, closers, metrics, log }: Bootstrap,
-  audit: AuditLog,
-  upstreams: Upstreams,
-): Promise<ChangeTracker> {
-  const { folder } = settings.audit
-  const times = tuning.resolution
-  const changes = await startChangeTracker({ audit, folder, upstreams, metrics, log, times })
-  closers.push(() => changes.close())
-  // The segments that unresolved changes need are known only now.
-  audit.prune()
-  return changes
 }
 
 /**
@@ -228,9 +204,6 @@ async function openUpstreams(
   return upstreams
 }
 
-const circuitStates: readonly CircuitState[] = ['closed', 'open']
-
-/** Exports the state of the upstreams. */
 function exportUpstreams(metrics: Metrics, upstreams: readonly Upstream[]): void {
   const ofEach = (read: (upstream: Upstream) => number) => () =>
     upstreams.map((each) => [{ upstream: each.name }, read(each)] as const)
@@ -239,7 +212,7 @@ function exportUpstreams(metrics: Metrics, upstreams: readonly Upstream[]): void
   metrics.upstream_connections(ofEach(({ client }) => client.connectionCount()))
   metrics.upstream_circuit_breaker_state(() =>
     upstreams.flatMap(({ name: upstream, health }) =>
-      circuitStates.map((state) => [{ upstream, state }, health.circuit === state ? 1 : 0] as const),
+      ['closed', 'open'].map((state) => [{ upstream, state }, health.circuit === state ? 1 : 0] as const),
     ),
   )
   const ofEachPool = (read: (slots: ConnectionSlots) => number) => () =>
@@ -250,4 +223,54 @@ function exportUpstreams(metrics: Metrics, upstreams: readonly Upstream[]): void
   metrics.upstream_max_active_requests(ofEachPool(({ capacity }) => capacity))
   metrics.upstream_pending_requests(ofEachPool((slots) => slots.pending))
   metrics.upstream_max_pending_requests(ofEachPool(({ maxPending }) => maxPending))
+}
+
+/**
+ * Opens the limits. Throws if a file of the settings is unusable; an unresponsive server of shared limits delays the
+ * start only briefly.
+ */
+async function openLimits(
+  { settings, tuning, closers, metrics, log, outbound }: Bootstrap,
+  upstreams: Upstreams,
+) {
+  const { shared: sharing } = settings.limits
+  const syncObserver = createSyncObserver(metrics, log)
+  const shared =
+    sharing && (await openSharedLimits(sharing, outbound, syncObserver, tuning.sharedLimitsTimeoutMs))
+  closers.push(() => shared?.close())
+  const limits = createLimits(settings.limits, shared?.createBuckets)
+  await shared?.start()
+  const maxConnections = await allowedConnections({ settings, log })
+  // A quarter of the heap, and at least room for some of the largest.
+  const maxBodyMemory = Math.max(getHeapStatistics().heap_size_limit / 4, 4 * settings.limits.maxJsonBytes)
+  const bodyMemory = new FairCapacity(tuning.maxJsonMemoryBytes ?? Math.floor(maxBodyMemory))
+  metrics.json_memory_bytes(() => bodyMemory.used)
+  metrics.max_json_memory_bytes(() => bodyMemory.capacity)
+  const requestQueue = new RequestQueue()
+  const shedding = createLoadShedder(requestQueue, upstreams.all, tuning.loadSheddingThresholdMs)
+  closers.push(() => shedding.close())
+  metrics.load_shed_ratio(() => shedding.shedRatios().map(({ ratio, ...labels }) => [labels, ratio]))
+  return {
+    limits,
+    activeRequests: new FairCapacity(maxConnections),
+    bodyMemory,
+    shedding,
+    /** Requests that were received and have not started. */
+    requestQueue,
+    maxConnections,
+  }
+}
+
+/**
+ * The maximum number of downstream connections: that of the settings, or fewer if the system limits open files (known on
+ * Linux only). Half of them are for downstream connections: each request uses another one upstream.
+ */
+async function allowedConnections({ settings, log }: Pick<Bootstrap, 'settings' | 'log'>): Promise<number> {
+  const { maxConnections: wanted } = settings.limits
+  const systemLimits = await readFile('/proc/self/limits', 'utf8').catch(() => '')
+  const files = Number(/^Max open files\s+(\d+)/m.exec(systemLimits)?.[1] ?? Infinity)
+  const allowed = Math.min(wanted, Math.max(1, Math.floor(files / 2)))
+  if (allowed < wanted)
+    log.warn({ connections: allowed, wanted }, 'connection limit lowered: too few file descriptors')
+  return allowed
 }

@@ -4,7 +4,6 @@ import type { StaticKey } from '../../identity/index.ts'
 import {
   ClosingStack,
   createAddressMatcher,
-  type FileFollower,
   formatAuthority,
   listServerCertificateFiles,
   readServerCertificates,
@@ -21,14 +20,8 @@ import { createRequestErrorResponse } from '../error-response.ts'
 import type { PassThroughServer } from '../pass-through/pass-through-server.ts'
 import { type GatewayTuning, openObservability, type Bootstrap } from './open-observability.ts'
 import { openGateway, type OpenedGateway } from './open-gateway.ts'
-import { addConsole, type ConsoleSource } from '../../console/index.ts'
-import {
-  createAdminServer,
-  exportCertificate,
-  exportReadiness,
-  listen,
-  type ReadinessCheck,
-} from '../../observability/index.ts'
+import { addConsole } from '../../console/index.ts'
+import { createAdminServer, exportCertificate, exportReadiness, listen } from '../../observability/index.ts'
 import { collectDefaultMetrics, Counter, Registry } from 'prom-client'
 
 export interface GatewayOptions {
@@ -38,60 +31,43 @@ export interface GatewayOptions {
   readonly tuning?: GatewayTuning
 }
 
-/** A gateway that serves. */
-export interface RunningGateway {
-  readonly url: string
-  readonly adminUrl: string
-  /** Undefined without pass-through routes. */
-  readonly passThroughUrl?: string | undefined
-  /** Reloads all watched files, and logs each result. */
-  readonly reload: () => Promise<void>
-  /** Drains requests, completes the audit log, and closes everything. Further calls return the same promise. */
-  readonly close: () => Promise<void>
-}
-
 /**
  * Starts a gateway. Throws for unusable settings or files before the first request is accepted; everything opened until
  * then is closed.
  */
-export async function startGateway({ settings, staticKey, tuning }: GatewayOptions): Promise<RunningGateway> {
+export async function startGateway({ settings, staticKey, tuning }: GatewayOptions) {
   const closers = new ClosingStack()
   try {
     const observability = await openObservability(settings, closers, tuning)
-    const { listen, timeouts } = settings
-    const { basePath = '', host, port } = listen
-    const scheme = listen.tls === undefined ? 'http' : 'https'
+    const { metrics, outbound } = observability
+    const { basePath = '', host, port, tls: tlsSettings } = settings.listen
+    const scheme = tlsSettings === undefined ? 'http' : 'https'
     const gateway = await openGateway(observability, scheme, basePath, staticKey)
     const tls =
-      listen.tls &&
-      (await openCertificates(listen.tls, observability.files, (context) => {
+      tlsSettings &&
+      (await openCertificates(tlsSettings, observability, (context) => {
         listener.setCertificates(context)
         passThrough?.setCertificates(context)
-        exportCertificate(observability.metrics, context.cert)
       }))
-    exportCertificate(observability.metrics, tls?.context.cert)
-    let isReadinessAsked = false
     const bounds = { ...clientBounds, ...tuning?.clients }
     let passThrough: PassThroughServer | undefined
     if (settings.passThrough !== undefined) {
       // A gateway without pass-through routes does not load the proxy.
       const { openPassThrough } = await import('../pass-through/pass-through-server.ts')
-      passThrough = await openPassThrough(
-        settings,
-        settings.passThrough,
-        gateway,
-        observability.outbound,
-        tls,
-      )
+      passThrough = await openPassThrough(settings, settings.passThrough, gateway, outbound, tls)
     }
     const listener = openListener(gateway, settings, bounds, tls)
     let problem: string | undefined = 'the gateway is starting'
     const checks = [{ name: 'gateway', findProblem: () => problem }, ...gateway.checks]
-    let url: string | undefined
-    const shown = gateway.console && { ...gateway.console, checks }
-    const adminUrl = await openAdmin(observability, checks, shown, () => {
+    exportReadiness(metrics, checks)
+    let isReadinessAsked = false
+    const registries = [getProcessMetrics(), metrics.registry]
+    const admin = createAdminServer(registries, checks, settings.admin, () => {
       isReadinessAsked = true
     })
+    closers.push(() => admin.close())
+    if (settings.admin.console) await addConsole(admin, { ...gateway.console, checks })
+    const adminUrl = await listen(admin, settings.admin)
     closers.push(async () => {
       problem = 'the gateway is shutting down'
       // Something decides by the readiness where to send requests, and needs time to notice.
@@ -99,17 +75,25 @@ export async function startGateway({ settings, staticKey, tuning }: GatewayOptio
       const served = shutDownGracefully({
         server: listener,
         drainDelayMs: listener.isListening ? delayMs : 0,
-        graceMs: timeouts.drainTimeoutMs,
+        graceMs: settings.timeouts.drainTimeoutMs,
         isProcessing: gateway.handler.isProcessing,
         abort: () => gateway.pipeline.upstreams.close(),
         onGraceExpired: gateway.observer.requestsAborted,
       })
       await Promise.all([served, passThrough?.close(delayMs)])
     })
-    url = `${scheme}://${formatAuthority(host, await listener.listen({ host, port }))}${basePath}`
+    const url = `${scheme}://${formatAuthority(host, await listener.listen({ host, port }))}${basePath}`
     problem = undefined
-    const passThroughUrl = await passThrough?.listen()
-    return { url, adminUrl, passThroughUrl, reload: reloadFiles, close: () => closers.close() }
+    return {
+      url,
+      adminUrl,
+      /** Undefined without pass-through routes. */
+      passThroughUrl: await passThrough?.listen(),
+      /** Reloads all watched files, and logs each result. */
+      reload: reloadFiles,
+      /** Drains requests, completes the audit log, and closes everything. Further calls return the same promise. */
+      close: () => closers.close(),
+    }
   } catch (error) {
     await closers.close()
     throw error
@@ -144,34 +128,20 @@ function openListener(
  */
 async function openCertificates(
   settings: TlsSettings,
-  { follow }: FileFollower,
+  { files, metrics }: Bootstrap,
   onChange: (context: SecureContextOptions) => void,
 ): Promise<NonNullable<ListenerOptions['tls']>> {
-  const certificates = await follow({
+  const certificates = await files.follow({
     setting: 'listen.tls',
     files: listServerCertificateFiles(settings),
-    read: () => readServerCertificates(settings),
+    async read() {
+      const context = await readServerCertificates(settings)
+      exportCertificate(metrics, context.cert)
+      return context
+    },
     onChange,
   })
   return { clientCertificate: settings.clientAuth, context: certificates.current }
-}
-
-/**
- * Opens the admin port with metrics, health and, given `console`, the console. `onReadinessAsked` is called for each
- * request for `/readyz`. Resolves with the URL of the port.
- */
-async function openAdmin(
-  { settings, closers, metrics }: Bootstrap,
-  checks: readonly ReadinessCheck[],
-  console: ConsoleSource | undefined,
-  onReadinessAsked: () => void,
-): Promise<string> {
-  const registries = [getProcessMetrics(), metrics.registry]
-  exportReadiness(metrics, checks)
-  const admin = createAdminServer(registries, checks, settings.admin, onReadinessAsked)
-  closers.push(() => admin.close())
-  if (console !== undefined) await addConsole(admin, console)
-  return listen(admin, settings.admin)
 }
 
 /** Default metrics of prom-client that promtool rejects by name. */

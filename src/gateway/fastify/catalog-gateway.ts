@@ -97,8 +97,10 @@ export const catalogGateway = fastifyPlugin(
     app.decorateRequest('catalogDecision', {
       getter(this: FastifyRequest): CatalogDecision | undefined {
         const { progress, denial } = traceOf(this) ?? {}
-        if (progress?.allowedBy) return describeDecision(true, progress.allowedBy)
-        return denial && describeDecision(false, denial)
+        const decision = progress?.allowedBy ?? denial
+        if (decision === undefined) return undefined
+        const { allowed, rule, revision } = decision
+        return { isAllowed: allowed, rule, policyRevision: revision }
       },
     })
   },
@@ -161,13 +163,6 @@ function serve(
     }, timeouts.drainTimeoutMs).unref()
   })
   return (request) => traces.get(request)
-}
-
-function describeDecision(
-  isAllowed: boolean,
-  { rule, revision }: { readonly rule?: RuleReference | undefined; readonly revision: string },
-): CatalogDecision {
-  return { isAllowed, rule, policyRevision: revision }
 }
 
 /** Throws for options of the application with which it would read other requests or targets than the gateway. */

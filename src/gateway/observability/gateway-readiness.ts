@@ -4,17 +4,6 @@ import type { PolicySource } from '../../policy/index.ts'
 import type { FileFollower } from '../../lib/index.ts'
 import type { ReadinessCheck } from '../../observability/index.ts'
 import type { Upstream } from '../upstream/upstream.ts'
-import type { Upstreams } from '../upstream/upstreams.ts'
-
-interface GatewayReadinessOptions {
-  readonly audit: Pick<AuditLog, 'status'>
-  readonly policies: Pick<PolicySource, 'current' | 'listFailingFolders'> & {
-    readonly findProblem: () => string | undefined
-  }
-  readonly authenticator: Pick<Authenticator, 'status'>
-  readonly upstreams: Pick<Upstreams, 'all'>
-  readonly files: Pick<FileFollower, 'listFailing'>
-}
 
 /**
  * How long a gateway that has just started waits for its upstreams before it gets requests: the network of a new pod,
@@ -27,14 +16,19 @@ const startupMs = 20_000
  * Creates the readiness checks of a gateway. Each returns a description of the problem for operators; none does work of
  * its own.
  */
-export function createReadinessChecks(parts: GatewayReadinessOptions): ReadinessCheck[] {
-  const { audit, policies, authenticator, upstreams, files } = parts
+export function createReadinessChecks(
+  audit: AuditLog,
+  policies: PolicySource & { readonly findProblem: () => string | undefined },
+  authenticator: Authenticator,
+  upstreams: readonly Upstream[],
+  files: FileFollower,
+): ReadinessCheck[] {
   let hadKeys = false
   const startedAt = performance.now()
   const describeUpstreams = (problem: string, matches: (health: Upstream['health']) => boolean) =>
     describeNames(
       problem,
-      upstreams.all.filter(({ health }) => matches(health)).map(({ name }) => name),
+      upstreams.filter(({ health }) => matches(health)).map(({ name }) => name),
     )
   const problems = {
     policies: () =>

@@ -89,22 +89,19 @@ function createRefusalEntry(request: RefusedRequest, error: CatalogError): Refus
   const { route, principal } = progress
   const denial = findDenial(request, error)
   const { rule, revision: policyRevision = request.policyRevision } = denial?.decision ?? {}
-  const details = denial ? { needs: denial.needs } : describeRefusal(request, error)
   return {
     request: requestId,
     status: error.status,
     reason: error.reason,
+    operation: route?.operation.name,
     // The parts of an id can be slices of the whole request target.
-    ...(route && {
-      operation: route.operation.name,
-      id: route.id.map((part) => Buffer.from(part).toString()),
-    }),
-    ...(principal && { principal }),
-    ...(rule && { rule }),
-    ...(policyRevision !== undefined && { policyRevision }),
+    id: route?.id.map((part) => Buffer.from(part).toString()),
+    principal,
+    rule,
+    policyRevision,
     client,
     peer,
-    ...(details !== undefined && { details }),
+    details: denial ? { needs: denial.needs } : describeRefusal(request, error),
   }
 }
 

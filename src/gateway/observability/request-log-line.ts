@@ -3,24 +3,23 @@ import { type CatalogError, getRefusalLevel } from '../../catalog-api/index.ts'
 import { memoizeByObject } from '../../lib/index.ts'
 import { describeCause } from '../error-response.ts'
 import type { ObservedResponse } from '../downstream.ts'
-import type { RequestEnd, RequestSink } from './request-observer.ts'
 import type { GatewayLog } from '../../observability/index.ts'
 import { isFailureStatus } from '../changes/outcome.ts'
 import type { Principal } from '../../identity/index.ts'
 import { qualifiedRuleName, type RuleReference } from '../../policy/index.ts'
-import { stages, type Trace } from '../trace.ts'
+import { type RequestEnd, stages, type Trace } from '../trace.ts'
 
-/** Creates the sink that writes log lines. */
-export function createLogSink(log: Pick<GatewayLog, 'logger' | 'write'>): RequestSink {
-  return (trace, response, end) => {
-    const level = end.refusal
-      ? getRefusalLevel(end.refusal.reason)
-      : isFailureStatus(end.status)
-        ? 'warn'
-        : 'info'
-    if (!log.logger.isLevelEnabled(level)) return
-    log.write(level, formatRequestLogLine(trace, response, end), 'request completed')
-  }
+/** Writes the log line of a request, unless its level is off. */
+export function writeRequestLogLine(
+  log: GatewayLog,
+  trace: Trace,
+  response: ObservedResponse,
+  end: RequestEnd,
+): void {
+  const reason = trace.refusal?.reason
+  const level = reason ? getRefusalLevel(reason) : isFailureStatus(end.status) ? 'warn' : 'info'
+  if (!log.logger.isLevelEnabled(level)) return
+  log.write(level, formatRequestLogLine(trace, response, end), 'request completed')
 }
 
 /**
@@ -28,8 +27,8 @@ export function createLogSink(log: Pick<GatewayLog, 'logger' | 'write'>): Reques
  * body; messages describe their structure, never a value that could be a secret.
  */
 function formatRequestLogLine(trace: Trace, response: ObservedResponse, end: RequestEnd): string {
-  const { operation, status, decision, refusal, endedAt } = end
-  const { upstream, spans } = trace
+  const { operation, status, decision, endedAt } = end
+  const { upstream, spans, refusal } = trace
   const { route, principal, allowedBy, headPermit } = trace.progress
   const decided = allowedBy ?? trace.denial
   return (

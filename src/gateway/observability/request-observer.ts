@@ -1,48 +1,46 @@
 import type { IncomingRequest } from '../../http1/index.ts'
 import type { CatalogError } from '../../catalog-api/index.ts'
 import type { ConnectionErrorReason } from '../../listener/index.ts'
-import { createThrottledLog, type Logger, type Metrics, type Traces } from '../../observability/index.ts'
+import { createThrottledLog, type GatewayLog, type Metrics, type Traces } from '../../observability/index.ts'
 import { qualifiedRuleName } from '../../policy/index.ts'
 import { isFailureStatus } from '../changes/outcome.ts'
 import type { ObservedResponse } from '../downstream.ts'
 import { isRestrictionRefusal } from '../restrictions/restricted-read.ts'
 import { CrossSiteError } from '../stages/authenticate.ts'
-import { stages, type Trace } from '../trace.ts'
+import { type RequestEnd, stages, type Trace } from '../trace.ts'
 import type { RefusalRecorder } from './refusal-recorder.ts'
+import { writeRequestLogLine } from './request-log-line.ts'
 
-/** The end of a request. */
-export interface RequestEnd {
-  /** Name of the operation or document, or `unknown`. */
-  readonly operation: string
-  /** Status of the response; 499 if the client disconnected first. */
-  readonly status: number
-  /** Decision of the policies; `none` if they were not asked, or not about the body. */
-  readonly decision: 'allow' | 'deny' | 'none'
-  readonly refusal: CatalogError | undefined
-  /** Milliseconds of performance.now(). */
-  readonly endedAt: number
-}
-
-/** Receives the end of each request: metrics, log line, spans, console. */
-export type RequestSink = (trace: Trace, response: ObservedResponse, end: RequestEnd) => void
-
-/** Receives the events of requests from the server. */
 export type RequestObserver = ReturnType<typeof createRequestObserver>
 
-/** By reason: connections without requests must not fill the disk with log lines. */
+/** By reason: neither connections without requests nor shadow policies must fill the disk with log lines. */
 const maxLinesPerSecond = 10
 
-/** Creates an observer that records denials in the audit log, and tells the sinks of the end of every request. */
+/** Creates what tells metrics, log, traces and audit log of the events of requests. */
 export function createRequestObserver(
   metrics: Metrics,
-  log: Logger,
+  gatewayLog: GatewayLog,
   refusals: RefusalRecorder,
-  sinks: readonly RequestSink[],
   traces: Traces | undefined,
 ) {
+  const log = gatewayLog.logger
+  const countRequest = createRequestCounter(metrics)
   const logThrottled = createThrottledLog(log, maxLinesPerSecond)
   let inProgress = 0
   metrics.active_requests(() => inProgress)
+
+  /** Counts and logs a request that shadow policies would restrict otherwise. */
+  function reportShadow({ route, principal, triedRestriction }: Trace['progress']): void {
+    if (route === undefined || triedRestriction === undefined) return
+    const { restriction, result, error } = triedRestriction
+    const operation = route.operation.name
+    metrics.policy_shadow_restrictions_total.inc({ operation, result })
+    const candidateRules = restriction.parts.map(({ rule }) => qualifiedRuleName(rule))
+    const common = { operation, id: route.id, principal: principal?.name, result }
+    const members = { ...common, candidateRules, error: error?.message }
+    logThrottled('info', result, members, 'shadow restriction differs')
+  }
+
   return {
     requestStarted(trace: Trace, request: IncomingRequest): void {
       inProgress += 1
@@ -51,9 +49,11 @@ export function createRequestObserver(
     /** Called when the response is complete or aborted. */
     requestEnded(trace: Trace, response: ObservedResponse): void {
       inProgress -= 1
-      const end = describeEnd(trace, response, performance.now())
-      trace.endStage(end.endedAt)
-      for (const sink of sinks) sink(trace, response, end)
+      const end = trace.end(response)
+      countRequest(trace, end)
+      reportShadow(trace.progress)
+      writeRequestLogLine(gatewayLog, trace, response, end)
+      endSpans(trace, end)
     },
     /** Called when a stage refuses the request. */
     requestRefused(trace: Trace, error: CatalogError): void {
@@ -74,26 +74,12 @@ export function createRequestObserver(
   }
 }
 
-function describeEnd(trace: Trace, response: ObservedResponse, endedAt: number): RequestEnd {
-  const { passThrough, progress, refusal } = trace
-  const isAllowed = passThrough?.isAllowed ?? (progress.allowedBy ? true : undefined)
-  const isDenied = passThrough?.isAllowed === false || trace.denial !== undefined
-  return {
-    operation: progress.route?.operation.name ?? trace.document ?? (passThrough ? 'PassThrough' : 'unknown'),
-    status: response.hasHead ? response.status : 499,
-    decision: isAllowed === true ? 'allow' : isDenied ? 'deny' : 'none',
-    refusal,
-    endedAt,
-  }
-}
-
-/** Creates the sink that counts and times requests. */
-export function createMetricsSink(metrics: Metrics): RequestSink {
+/** Creates the function that counts and times requests. */
+function createRequestCounter(metrics: Metrics): (trace: Trace, end: RequestEnd) => void {
   const { requests_total, request_duration_seconds, upstream_request_duration_seconds } = metrics
   const ofStages = stages.map((stage) => metrics.stage_duration_seconds.labels(stage))
-  return (trace, _response, { operation, status, decision, refusal, endedAt }) => {
-    const { startedAt, sentAt, stageMs } = trace
-    const { route, headPermit, upstream } = trace.progress
+  return ({ startedAt, sentAt, stageMs, progress, refusal }, { operation, status, decision, endedAt }) => {
+    const { route, headPermit, upstream } = progress
     requests_total.labels(operation, String(status), decision).inc()
     request_duration_seconds.labels(operation).observe((endedAt - startedAt) / 1000)
     if (upstream !== undefined && !Number.isNaN(sentAt)) {
@@ -112,39 +98,15 @@ export function createMetricsSink(metrics: Metrics): RequestSink {
   }
 }
 
-/** Creates the sink that counts and logs requests that shadow policies would restrict otherwise. */
-export function createShadowSink(metrics: Metrics, log: Logger): RequestSink {
-  const logThrottled = createThrottledLog(log, maxLinesPerSecond)
-  return ({ progress: { route, principal, triedRestriction } }) => {
-    if (route === undefined || triedRestriction === undefined) return
-    const { restriction, result, error } = triedRestriction
-    const operation = route.operation.name
-    metrics.policy_shadow_restrictions_total.inc({ operation, result })
-    const candidateRules = restriction.parts.map(({ rule }) => qualifiedRuleName(rule))
-    const common = { operation, id: route.id, principal: principal?.name, result }
-    const members = { ...common, candidateRules, error: error?.message }
-    logThrottled('info', result, members, 'shadow restriction differs')
-  }
-}
-
-/** Ends the spans of a request, if traces are on. */
-export const endSpans: RequestSink = (trace, _response, end) => {
-  if (trace.spans === undefined) return
-  const attributes = trace.spans.isSampled ? createSpanAttributes(trace, end) : {}
-  trace.spans.end(end.operation, { attributes, isFailure: isFailureStatus(end.status) })
-}
-
 /**
- * Creates the attributes of the request span: with the principal, and without its address, the object and credentials. Names
- * follow the HTTP semantic conventions of OpenTelemetry, if there is one.
+ * Ends the spans of a request, if traces are on. The span of the request has the principal, and not its address, the object
+ * or credentials. Names follow the HTTP semantic conventions of OpenTelemetry, if there is one.
  */
-function createSpanAttributes(
-  trace: Trace,
-  { operation, decision, status, refusal }: RequestEnd,
-): Readonly<Record<string, string | number>> {
-  const { upstream } = trace
+function endSpans(trace: Trace, { operation, decision, status }: RequestEnd): void {
+  const { spans, upstream, refusal } = trace
+  if (!spans?.isSampled) return
   const { route, principal } = trace.progress
-  return {
+  const attributes = {
     'catalog_gateway.request': trace.requestId,
     'catalog_gateway.operation': operation,
     'catalog_gateway.decision': decision,
@@ -155,4 +117,5 @@ function createSpanAttributes(
     ...(refusal && { 'error.type': refusal.reason, 'catalog_gateway.stage': trace.stage }),
     ...(principal && { 'enduser.id': principal.name }),
   }
+  spans.end(operation, { attributes, isFailure: isFailureStatus(status) })
 }

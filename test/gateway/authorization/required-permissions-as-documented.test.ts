@@ -4,7 +4,12 @@ import { afterAll, expect, it } from 'vitest'
 import { directOpener } from '../../support/direct-opener.ts'
 import { arrowUpload } from '../../support/arrow-upload.ts'
 import { DeniedError } from '../../../src/gateway/authorization/decisions.ts'
-import { noBody } from '../../../src/gateway/downstream.ts'
+import {
+  IncomingRequest,
+  RequestBody,
+  type RequestConnection,
+  type RequestHead,
+} from '../../../src/http1/index.ts'
 import { createSealedIds } from '../../../src/gateway/sealed-tokens.ts'
 import { authorize } from '../../../src/gateway/stages/authorize.ts'
 import { authorizeBody } from '../../../src/gateway/stages/authorize-body.ts'
@@ -233,6 +238,9 @@ const upstreams = createUpstreams([
 ])
 afterAll(() => upstreams.close())
 const sealedIds = createSealedIds(Buffer.alloc(32))
+const empty = new IncomingRequest({ body: 0 } as RequestHead, 0, {} as RequestConnection)
+const emptyResponse = { writeContinue: () => undefined }
+const bodyOptions = { timeoutMs: 1_000, minBytesPerSecond: 1, error: () => new Error() }
 const bodyLimits = { maxJsonBytes: 1_000_000, maxBatchEntries: 100, maxJsonValues: 10_000 }
 
 /** Whether all stages accept the request. */
@@ -261,7 +269,9 @@ async function passes(set: PolicySet, { path, body }: Case): Promise<boolean> {
   try {
     const authorized = authorize({ ...matched, principal: ann }, set, now)
     const admitted = { ...authorized, countReceived: undefined, reserveMemory: () => undefined, runInSlices }
-    const arriving = { ...noBody, readAll: () => Promise.resolve(bytes) }
+    const arriving = Object.assign(new RequestBody(empty, emptyResponse, bodyOptions), {
+      readAll: () => Promise.resolve(bytes),
+    })
     const bodyRead = await readBody(admitted, arriving, { bodyLimits, upstreams, sealedIds })
     const policies = { current: () => set }
     await authorizeBody(bodyRead, { authenticator: { authenticate: () => ann }, policies })

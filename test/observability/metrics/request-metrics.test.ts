@@ -28,7 +28,6 @@ it('each stage of a request is timed once, and no other', async () => {
       '{stage="read_body"}': 2,
       '{stage="authorize_body"}': 2,
       '{stage="place"}': 2,
-      '{stage="limit_entries"}': 2,
       '{stage="audit"}': 2,
       '{stage="send"}': 2,
       '{stage="record"}': 2,
