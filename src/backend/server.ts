@@ -15,7 +15,7 @@ import { openOutbound } from 'catalog-gateway/outbound'
 import { checkAccess, openAccessTokens } from './http/access-tokens.ts'
 import { selectClientDialect } from './http/client-dialect.ts'
 import { executeOperation } from './http/execute-operation.ts'
-import { createMemoryBudget } from './http/request-body.ts'
+import { createBodyReader } from './http/request-body.ts'
 import { jsonType, type Reply, sendReply, toJsonReply, toReply } from './http/send-response.ts'
 import { createMetrics } from './metrics.ts'
 import type { CatalogContext } from './catalog/context.ts'
@@ -89,8 +89,8 @@ function createRequestListener(
   getTokens: () => readonly string[] | undefined,
   log: Logger,
 ): RequestListener {
-  const memory = createMemoryBudget(limits.maxUploadMemoryBytes)
-  const { registry, startRequest } = createMetrics(catalog, memory.getReservedBytes)
+  const bodies = createBodyReader(limits)
+  const { registry, startRequest } = createMetrics(catalog, bodies.getReservedBytes)
 
   const getPage = async (url: string): Promise<Reply | undefined> => {
     if (url === '/metrics') {
@@ -125,7 +125,7 @@ function createRequestListener(
       const route = parseTarget(method, url)
       operation = route.operation
       log.debug({ requestId, operation: operation.name, id: route.id }, 'request received')
-      const result = await executeOperation(catalog, { ...limits, memory }, request, route, dialect)
+      const result = await executeOperation(catalog, bodies, request, route, dialect)
       await sendReply(response, toReply(operation, result, headers.accept), (failure) =>
         log.error({ err: failure, requestId }, 'response aborted'),
       )

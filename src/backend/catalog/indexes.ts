@@ -23,7 +23,7 @@ export const indexOperations = {
 
   /** Lists the indexes of a table at a point, in the order of their names. The token is the last name. */
   async ListTableIndices(context, { id, request }) {
-    const { point } = await requirePoint(context, id, { branch: request.branch, version: request.version })
+    const { point } = await requirePoint(context, id, request)
     const all = await context.engine.indexes.list(point)
     const { entries, token } = pageByName(all, ({ name }) => name, request)
     return { indexes: entries.map(toContent), ...token }
@@ -31,15 +31,15 @@ export const indexOperations = {
 
   /** Returns how much of a table an index covers at a point. Throws TableIndexNotFound (404). */
   async DescribeTableIndexStats(context, { id, indexName: name, request }) {
-    const { point } = await requirePoint(context, id, { branch: request.branch, version: request.version })
+    const { point } = await requirePoint(context, id, request)
     const found = await context.engine.indexes.describe(point, name)
     if (found === undefined) throw indexNotFoundError(name)
     return {
       index_type: found.indexType,
-      ...(found.distanceType === undefined ? {} : { distance_type: found.distanceType }),
+      distance_type: found.distanceType,
       num_indexed_rows: found.numIndexedRows,
       num_unindexed_rows: found.numUnindexedRows,
-      ...(found.numIndices === undefined ? {} : { num_indices: found.numIndices }),
+      num_indices: found.numIndices,
     }
   },
 

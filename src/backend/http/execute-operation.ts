@@ -17,13 +17,7 @@ import { catalogOperations } from '../catalog/catalog-operations.ts'
 import type { CatalogContext } from '../catalog/context.ts'
 import type { CatalogCall, OperationRequest, RequestMembers } from '../catalog/operations.ts'
 import type { ClientDialect } from './client-dialect.ts'
-import type { BackendSettings } from '../settings/backend-settings.ts'
-import { type MemoryBudget, readBody } from './request-body.ts'
-
-/** How much of a request is read into memory, and the memory for the Arrow data of all of them. */
-export interface BodyLimits extends Pick<BackendSettings['limits'], 'maxJsonBytes' | 'maxUploadBytes'> {
-  readonly memory: MemoryBudget
-}
+import type { BodyReader } from './request-body.ts'
 
 /**
  * Reads the body, merges route, headers and body, and calls the catalog. Throws InvalidInput (400) for a body that
@@ -31,7 +25,7 @@ export interface BodyLimits extends Pick<BackendSettings['limits'], 'maxJsonByte
  */
 export async function executeOperation(
   catalog: CatalogContext,
-  { maxJsonBytes, maxUploadBytes, memory }: BodyLimits,
+  bodies: BodyReader,
   request: IncomingMessage,
   route: RouteMatch<BuiltInOperation>,
   dialect: ClientDialect | undefined,
@@ -41,21 +35,15 @@ export async function executeOperation(
   const isSchemaUpload = operation.alsoArrowSchema && isArrowStreamType(headers['content-type'] ?? '')
   const isUpload = operation.body === 'arrow' || isSchemaUpload
   if (operation.body === 'arrow') assertArrowContentType(headers['content-type'])
-  const members = isUpload
-    ? {}
-    : parseMembers(route, await readBody(request, { setting: 'maxJsonBytes', maxBytes: maxJsonBytes }))
+  const members = isUpload ? {} : parseMembers(route, await bodies.readJson(request))
   const merged = mergeMembers(route, members, headers)
   const sent = dialect?.readMembers(operation.name, merged, headers) ?? merged
   const parsed = isSchemaUpload ? sent : parseRequest(operation.name, sent)
   const name = dialect?.servingOperation(operation.name) ?? operation.name
   const schemaDialect = dialect?.schemaDialect ?? 'namespace'
-  const run = (upload: Uint8Array | undefined): Promise<unknown> =>
+  const run = (upload?: Uint8Array): Promise<unknown> =>
     execute(catalog, name, { id, indexName, delimiter, request: parsed, upload, schemaDialect })
-  const result = isUpload
-    ? await memory.run(async (reserve) =>
-        run(await readBody(request, { setting: 'maxUploadBytes', maxBytes: maxUploadBytes }, reserve)),
-      )
-    : await run(undefined)
+  const result = await (isUpload ? bodies.withUpload(request, run) : run())
   return dialect ? dialect.writeResponse(operation.name, result) : result
 }
 

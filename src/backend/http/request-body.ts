@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { CatalogError, invalidInput } from 'catalog-gateway/catalog-api'
+import type { BackendSettings } from '../settings/backend-settings.ts'
 import { formatBytes, TimeoutExceeded, withTimeout } from 'catalog-gateway/lib'
 
 /** The maximum size of a body, and its setting below `limits`. */
@@ -76,24 +77,31 @@ function bodyTooLargeError({ setting, maxBytes }: BodyLimit): CatalogError {
   return invalidInput(`the body is larger than the limit of ${limit}`, { status: 413 })
 }
 
-export type MemoryBudget = ReturnType<typeof createMemoryBudget>
+export type BodyReader = ReturnType<typeof createBodyReader>
 
-/** The memory for Arrow data that the engine cannot stream, shared by all requests. */
-export function createMemoryBudget(bytes: number) {
+/** Reads bodies within the limits of the settings: of each, and of the memory for Arrow data, which the engine cannot stream. */
+export function createBodyReader(limits: BackendSettings['limits']) {
   let reservedBytes = 0
   return {
     getReservedBytes: () => reservedBytes,
-    /** Gives back what `work` has reserved when it has ended. `reserve` throws ServiceUnavailable (503) if too little is left. */
-    async run<Result>(work: (reserve: (bytes: number) => void) => Promise<Result>): Promise<Result> {
-      let ofWork = 0
+    readJson: (request: IncomingMessage): Promise<Buffer> =>
+      readBody(request, { setting: 'maxJsonBytes', maxBytes: limits.maxJsonBytes }),
+    /** The memory counts until `work` has ended. Throws ServiceUnavailable (503) if too little is left. */
+    async withUpload<Result>(
+      request: IncomingMessage,
+      work: (upload: Buffer) => Promise<Result>,
+    ): Promise<Result> {
+      const limit = { setting: 'maxUploadBytes', maxBytes: limits.maxUploadBytes } as const
+      let ofUpload = 0
+      const reserve = (bytes: number): void => {
+        if (reservedBytes + bytes > limits.maxUploadMemoryBytes) throw noMemoryError()
+        reservedBytes += bytes
+        ofUpload += bytes
+      }
       try {
-        return await work((added) => {
-          if (reservedBytes + added > bytes) throw noMemoryError()
-          reservedBytes += added
-          ofWork += added
-        })
+        return await work(await readBody(request, limit, reserve))
       } finally {
-        reservedBytes -= ofWork
+        reservedBytes -= ofUpload
       }
     },
   }

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { blobSchemas, realtimeEngineSchemas, rowChangeSchemas, rowSchemas } from './row-changes.ts'
+import { realtimeEngineSchemas, rowSchemas } from './row-changes.ts'
 import { functionSchemas, secretSchemas } from './functions.ts'
 import { grantSchemas, jobSchemas } from './grants-and-jobs.ts'
 import { columnSchemas } from './columns.ts'
@@ -16,8 +16,6 @@ export const operationSchemas = {
   ...namespaceSchemas,
   ...tableSchemas,
   ...rowSchemas,
-  ...rowChangeSchemas,
-  ...blobSchemas,
   ...columnSchemas,
   ...planSchemas,
   ...tableMetadataSchemas,

@@ -62,11 +62,29 @@ export type MergeInsert = Readonly<z.output<typeof mergeInsertRequest>>
 
 const update = z.tuple([column, z.string()], 'expected a column and a SQL expression')
 
+const multipartWrite = { branch, upload_id: z.string() }
+const point = { version: optional.count, branch }
+
 /**
- * The members of MergeInsertIntoTable are query parameters: its body is an Arrow stream. Without a predicate,
+ * The members of operations whose body is an Arrow stream, and of GetTableBlob, are query parameters. Without a predicate,
  * UpdateTable changes every row; DeleteFromTable requires one.
  */
-export const rowChangeSchemas = {
+export const rowSchemas = {
+  InsertIntoTable: changeSchemas(
+    {
+      branch,
+      mode: modeMember(operations.InsertIntoTable.modes),
+      upload_id: optional.text.describe(
+        'Of a multipart write that the caller began on this table and branch: the rows are a part of it.',
+      ),
+      upload_part_id: optional.text.describe('Any text that no other part has.'),
+    },
+    every(maybe.count, 'version', 'num_inserted_rows'),
+  ),
+  CreateMultipartWrite: schemas({ branch }, { upload_id: z.string() }),
+  CompleteMultipartWrite: changeSchemas(multipartWrite, { version: maybe.count }),
+  AbortMultipartWrite: schemas(multipartWrite, {}),
+  CountTableRows: { request: requestSchema({ ...point, predicate: optional.text }), response: int64 },
   MergeInsertIntoTable: {
     request: mergeInsertRequest,
     response: changeResponseSchema(
@@ -91,35 +109,7 @@ export const rowChangeSchemas = {
     { branch, predicate: z.string().trim().min(1, 'expected a SQL predicate; true selects every row') },
     every(maybe.count, 'version', 'num_deleted_rows'),
   ),
-}
-
-const multipartWrite = { branch, upload_id: z.string() }
-const point = { version: optional.count, branch }
-
-/** The members of InsertIntoTable are query parameters: its body is an Arrow stream. */
-export const rowSchemas = {
-  InsertIntoTable: changeSchemas(
-    {
-      branch,
-      mode: modeMember(operations.InsertIntoTable.modes),
-      upload_id: optional.text.describe(
-        'Of a multipart write that the caller began on this table and branch: the rows are a part of it.',
-      ),
-      upload_part_id: optional.text.describe('Any text that no other part has.'),
-    },
-    every(maybe.count, 'version', 'num_inserted_rows'),
-  ),
-  CreateMultipartWrite: schemas({ branch }, { upload_id: z.string() }),
-  CompleteMultipartWrite: changeSchemas(multipartWrite, { version: maybe.count }),
-  AbortMultipartWrite: schemas(multipartWrite, {}),
-  CountTableRows: { request: requestSchema({ ...point, predicate: optional.text }), response: int64 },
-}
-
-/**
- * A nested column is a path with dots. The members of GetTableBlob are query parameters. `row_is_address`: whether the row
- * id is the address of the row in the files of the dataset.
- */
-export const blobSchemas = {
+  /** A nested column is a path with dots. `row_is_address`: whether the row id is the address of the row in the dataset. */
   FetchTableBlobs: { request: requestSchema({ ...point, column, row_ids: z.array(int64) }) },
   GetTableBlob: {
     request: requestSchema({
