@@ -47,8 +47,6 @@ export function createSinkObserver(
       failures.inc({ sink })
       logThrottled('warn', sink, { sink, error: String(error) }, 'audit delivery failed')
     },
-    cursorNotSaved: (sink, error) =>
-      log.warn({ sink, error: String(error) }, 'audit sink position not saved'),
     rejected(sink, records, message) {
       rejected.inc({ sink }, records)
       log.error({ sink, records, message }, 'audit records rejected')

@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs'
 import { mkdtemp, rmdir } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import type { Operation } from '../../catalog-api/index.ts'
-import { openChain } from './chain-writer.ts'
+import { chainBounds, openChain } from './chain-writer.ts'
 import { type FileLock, lockFile, makeFolder, syncFolder } from '../../lib/index.ts'
-import { type AuditObserver, createGroupCommit } from './group-commit.ts'
+import { type AuditObserver, createGroupCommit, queueBounds } from './group-commit.ts'
 import { type AuditSettings, redactionSchema } from '../../config/index.ts'
 import {
   createOutcomeRecord,
@@ -28,17 +28,8 @@ import { planRemoval, removeSegments, type Retention } from './retention.ts'
 import { openSealKey } from '../records/seal-key.ts'
 import type { DurableEnd } from '../sinks/sink.ts'
 
-const defaultBounds = {
-  /** Size and age at which a segment is rotated. */
-  segmentBytes: 64 * 1024 * 1024,
-  segmentMs: 3_600_000,
-  /** Maximum number of records between two seals, and maximum time from a record to its seal. */
-  sealRecords: 1_000,
-  sealMs: 10_000,
-  /** Maximum number of queued records, and maximum size of their text. */
-  queueRecords: 10_000,
-  queueBytes: 16 * 1024 * 1024,
-}
+/** `sealMs`: maximum time from a record to its seal. */
+const defaultBounds = { ...chainBounds, ...queueBounds, sealMs: 10_000 }
 
 type Settings = Partial<Pick<AuditSettings, 'sealKeyFile' | 'mode' | 'reads' | 'redaction'>>
 

@@ -7,18 +7,22 @@ import type { FileTampering, IntentReference } from '../records/audit-record.ts'
 import type { AuditObserver } from './group-commit.ts'
 import type { Recovery } from './recovery.ts'
 import { syncFolder } from '../../lib/index.ts'
-import { SegmentFile } from './segment-file.ts'
+import { createSegmentFile } from './segment-file.ts'
 import { createChainId, formatSegmentName } from '../storage/log-segments.ts'
 
-interface ChainOptions {
-  readonly sealRecords: number
+export const chainBounds = {
+  /** Size and age at which a segment is rotated. */
+  segmentBytes: 64 * 1024 * 1024,
+  segmentMs: 3_600_000,
+  /** Maximum number of records between two seals. */
+  sealRecords: 1_000,
+}
+
+type ChainOptions = typeof chainBounds & {
   readonly key: SealKey
   readonly folder: string
   readonly gateway: string
   readonly software: string
-  /** A segment is rotated when it reaches this size or `segmentMs`. */
-  readonly segmentBytes: number
-  readonly segmentMs: number
   readonly observer: Partial<AuditObserver>
 }
 
@@ -42,7 +46,7 @@ export async function openChain(options: ChainOptions, recovery: Recovery) {
   const unresolved = new Map<number, IntentReference>()
   let index = 0
   const path = join(folder, getFile())
-  let segment = await SegmentFile.create(path + openingSuffix)
+  let segment = await createSegmentFile(path + openingSuffix)
   let segmentStartedAt = performance.now()
   let fileCheckedAt = -Infinity
   /** The durable part, and the number of its records after the last seal. */
@@ -72,13 +76,13 @@ export async function openChain(options: ChainOptions, recovery: Recovery) {
       observer.tampered?.(file, tampering)
       pendingTamperRecords.push(createRecord('tampered', { file, what: tampering }, [], time))
     } else if (
-      segment.length >= segmentBytes ||
-      (segment.length > 0 && performance.now() - segmentStartedAt >= segmentMs)
+      segment.length() >= segmentBytes ||
+      (segment.length() > 0 && performance.now() - segmentStartedAt >= segmentMs)
     ) {
       await write([], true, time)
       await rotate()
     }
-    if (index === 0 || segment.length > 0) return [...pendingTamperRecords]
+    if (index === 0 || segment.length() > 0) return [...pendingTamperRecords]
     const open = [...unresolved.values()].map(pickOpenIntent)
     return [createRecord('segment', { unresolved: open }, [], time), ...pendingTamperRecords]
   }
@@ -123,7 +127,7 @@ export async function openChain(options: ChainOptions, recovery: Recovery) {
 
   async function rotate(): Promise<void> {
     await segment.cutLeftover()
-    const next = await SegmentFile.create(join(folder, formatSegmentName(chain, index + 1)))
+    const next = await createSegmentFile(join(folder, formatSegmentName(chain, index + 1)))
     try {
       await syncFolder(folder)
     } catch (error) {
@@ -155,7 +159,7 @@ export async function openChain(options: ChainOptions, recovery: Recovery) {
     /** Maintained by the caller of `append`. */
     unresolved,
     /** The durable part, with the active segment and its length in bytes. */
-    status: () => ({ ...state, file: getFile(), length: segment.length, rotations: index, tampered }),
+    status: () => ({ ...state, file: getFile(), length: segment.length(), rotations: index, tampered }),
     /**
      * Makes records and due seals durable as one group, or changes nothing; with `isSealed`, the last of them is a seal.
      * Returns the seqs. Calls must not overlap.

@@ -25,6 +25,12 @@ export interface AuditObserver {
   recovered(repair: RecordBodies['recovered']): void
 }
 
+export const queueBounds = {
+  /** Maximum number of queued records, and maximum size of their text. */
+  queueRecords: 10_000,
+  queueBytes: 16 * 1024 * 1024,
+}
+
 /**
  * `loss`: how a failure is counted, `refused` if the caller is notified. `maxFillRatio`: how full the queue may be;
  * a record that is accepted always is also accepted while the queue drains.
@@ -61,7 +67,7 @@ const asyncFlushMs = 20
  */
 export function createGroupCommit(
   append: (records: readonly UnchainedRecord[], isSealed: boolean) => Promise<readonly number[]>,
-  { queueRecords, queueBytes }: { readonly queueRecords: number; readonly queueBytes: number },
+  { queueRecords, queueBytes }: typeof queueBounds,
   observer: Partial<AuditObserver>,
 ) {
   let queue: PendingRecord[] = []

@@ -4,7 +4,7 @@ import { checkLine, findMisplacement, getReference, isWrittenWith } from '../rec
 import { readLines } from '../../lib/index.ts'
 import type { AuditRecord, ChainEnd, IntentReference, RecordBodies } from '../records/audit-record.ts'
 import type { SealKey } from '../records/seal-key.ts'
-import { listChains } from '../storage/log-segments.ts'
+import { getOrdinal, listSegmentFiles } from '../storage/log-segments.ts'
 
 export interface Recovery {
   readonly nextOrdinal: number
@@ -28,26 +28,26 @@ export interface Recovery {
  * Memory grows only with the number of unresolved intents.
  */
 export async function recoverFolder(folder: string, key: SealKey): Promise<Recovery> {
-  const chains = (await listChains(folder)).toReversed()
+  const files = (await listSegmentFiles(folder)).toReversed()
   const repairs: RecordBodies['recovered'][] = []
   const foreign: RecordBodies['tampered'][] = []
-  const nextOrdinal = (chains[0]?.ordinal ?? -1) + 1
-  for (const { chain, segments } of chains) {
-    // A crash right after a rotation leaves an empty last segment.
-    for (const file of segments.toReversed()) {
-      const own = await readSegment(join(folder, file), chain, key)
-      const isOwn = own.end !== undefined || (await isChainOf(key, join(folder, segments[0] ?? '')))
-      const found = isOwn ? own : await readSegment(join(folder, file), chain, undefined)
-      const { end, damage, line, lines, torn } = found
-      const cut = lines === 0 ? torn : 0
-      await truncateAndSync(join(folder, file), cut > 0 ? found.length : undefined)
-      if (lines > 0) foreign.push({ file, what: 'extended', line, lines })
-      if (cut > 0 || damage !== undefined)
-        repairs.push({ file, bytesCut: cut, ...(damage !== undefined && { damage }) })
-      if (end === undefined) continue
-      const unresolved = [...found.open.values()]
-      return { nextOrdinal, previous: end, unresolved, unsealed: found.unsealed, repairs, foreign }
-    }
+  const newest = files[0]?.chain
+  const nextOrdinal = newest === undefined ? 0 : getOrdinal(newest) + 1
+  // A crash right after a rotation leaves an empty last segment.
+  for (const { file, chain } of files) {
+    const own = await readSegment(join(folder, file), chain, key)
+    const first = files.findLast((one) => one.chain === chain)?.file ?? file
+    const isOwn = own.end !== undefined || (await isChainOf(key, join(folder, first)))
+    const found = isOwn ? own : await readSegment(join(folder, file), chain, undefined)
+    const { end, damage, line, lines, torn } = found
+    const cut = lines === 0 ? torn : 0
+    await truncateAndSync(join(folder, file), cut > 0 ? found.length : undefined)
+    if (lines > 0) foreign.push({ file, what: 'extended', line, lines })
+    if (cut > 0 || damage !== undefined)
+      repairs.push({ file, bytesCut: cut, ...(damage !== undefined && { damage }) })
+    if (end === undefined) continue
+    const unresolved = [...found.open.values()]
+    return { nextOrdinal, previous: end, unresolved, unsealed: found.unsealed, repairs, foreign }
   }
   return { nextOrdinal, unresolved: [], unsealed: 0, repairs, foreign }
 }

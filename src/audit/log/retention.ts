@@ -15,11 +15,6 @@ export interface Retention {
   readonly inDoubtIntents?: () => readonly RecordReference[] | undefined
 }
 
-export interface Removal {
-  readonly files: readonly string[]
-  readonly through: ChainEnd
-}
-
 /**
  * Selects the segments to remove, all before the active segment `active`. Retains segments that contain an intent in
  * `open`. Undefined if there is nothing to remove, or if the segment that would become the first is damaged.
@@ -29,7 +24,7 @@ export async function planRemoval(
   active: string,
   open: readonly RecordReference[],
   retention: Retention,
-): Promise<Removal | undefined> {
+) {
   const segments = await listSegments(folder)
   const sizes = await Promise.all(segments.map(({ file }) => stat(join(folder, file))))
   const needed = retention.oldestNeededSegment?.()

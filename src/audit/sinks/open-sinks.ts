@@ -20,10 +20,8 @@ import { createStdoutSink } from './stdout-sink.ts'
 /** Receives delivery events for metrics. Must not throw. */
 export interface SinkObserver {
   delivered(sink: string, records: number): void
-  /** A batch was not accepted, or the log could not be read; it is retried. */
+  /** A batch was not accepted, the log could not be read, or the position could not be saved; it is retried. */
   failed(sink: string, error: unknown): void
-  /** The cursor could not be written; after a crash, more records are delivered twice. */
-  cursorNotSaved(sink: string, error: unknown): void
   /** The receiver rejected these records permanently. */
   rejected(sink: string, records: number, message: string): void
 }
@@ -215,7 +213,7 @@ function createDelivery(
       await writeCursor(getCursorPath(folder, name), next)
       saved = next
     } catch (error) {
-      observer.cursorNotSaved(name, error)
+      observer.failed(name, error)
     }
   }
 

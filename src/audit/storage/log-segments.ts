@@ -5,18 +5,16 @@ import { ignoreMissing, readLines } from '../../lib/index.ts'
 import type { AuditRecord, ChainEnd, RecordReference } from '../records/audit-record.ts'
 import { beginChain, checkLine } from '../records/hash-chain.ts'
 
-interface ChainSegments {
-  readonly chain: string
-  /** Position of the chain among those of the folder; larger is newer, regardless of the clock. */
-  readonly ordinal: number
-  readonly segments: readonly string[]
-}
-
-const segmentNamePattern = /^((\d{8,})-[0-9a-f]{12})-(\d{4,})\.jsonl$/
+const segmentNamePattern = /^(\d{8,}-[0-9a-f]{12})-\d{4,}\.jsonl$/
 
 /** Creates a chain id: the ordinal, so that names sort by age, and a random part that makes it unique. */
 export function createChainId(ordinal: number): string {
   return `${String(ordinal).padStart(8, '0')}-${randomBytes(6).toString('hex')}`
+}
+
+/** The position of a chain among those of its folder; larger is newer. */
+export function getOrdinal(chain: string): number {
+  return Number.parseInt(chain, 10)
 }
 
 /** Formats the file name of a segment; `index` counts from 0 within the chain. */
@@ -27,23 +25,12 @@ export function formatSegmentName(chain: string, index: number): string {
 /** Compares the names of segments, or the ids of chains: negative if the first is older. They need not exist. */
 export const { compare: compareByAge } = new Intl.Collator('en', { numeric: true })
 
-/** Lists the chains of a folder, oldest first. Ignores other files. */
-export async function listChains(folder: string): Promise<ChainSegments[]> {
-  const chains = new Map<string, { ordinal: number; segments: { file: string; index: number }[] }>()
-  for (const file of await readdir(folder)) {
-    const [, chain, ordinal, index] = segmentNamePattern.exec(file) ?? []
-    if (chain === undefined) continue
-    const entry = chains.get(chain) ?? { ordinal: Number(ordinal), segments: [] }
-    entry.segments.push({ file, index: Number(index) })
-    chains.set(chain, entry)
-  }
-  return [...chains]
-    .map(([chain, { ordinal, segments }]) => ({
-      chain,
-      ordinal,
-      segments: segments.toSorted((a, b) => a.index - b.index).map(({ file }) => file),
-    }))
-    .toSorted((a, b) => a.ordinal - b.ordinal || (a.chain < b.chain ? -1 : 1))
+/** Lists the segments of a folder, oldest first, regardless of the clock. Ignores other files. */
+export async function listSegmentFiles(folder: string) {
+  return (await readdir(folder)).toSorted(compareByAge).flatMap((file) => {
+    const chain = segmentNamePattern.exec(file)?.[1]
+    return chain === undefined ? [] : [{ file, chain }]
+  })
 }
 
 /** A file of the log. Its first record names the one that it follows, under the next seal. */
@@ -66,8 +53,7 @@ const headBytes = 4 * 1024
 
 /** Lists the segments of a log, oldest first. Reads the first line of each. */
 export async function listSegments(folder: string): Promise<readonly LogSegment[]> {
-  const chains = await listChains(folder)
-  const files = chains.flatMap(({ chain, segments }) => segments.map((file) => ({ chain, file })))
+  const files = await listSegmentFiles(folder)
   const found: LogSegment[] = []
   let end: ChainEnd | undefined
   let endTime: number | undefined

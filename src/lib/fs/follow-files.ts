@@ -24,11 +24,7 @@ export interface Followed<Value> {
 }
 
 /** A value read from files that are polled until closed. */
-export interface FollowedFiles<Value> extends Followed<Value> {
-  /** Polls without waiting for the end of the interval. Resolves when the poll has ended. */
-  pollNow(): Promise<void>
-  close(): void
-}
+export type FollowedFiles<Value> = Awaited<ReturnType<typeof followFiles<Value>>>
 
 export interface FollowOptions<Value> {
   /** Changes with every change of the files; must not reject. */
@@ -61,7 +57,7 @@ export function fixed<Value>(value: Value): Followed<Value> {
  * Reads a value from files, now and after each change. Polls instead of using events, which get lost when a file is
  * replaced or Kubernetes swaps the link above it. Rejects if the first read fails.
  */
-export async function followFiles<Value>(options: FollowOptions<Value>): Promise<FollowedFiles<Value>> {
+export async function followFiles<Value>(options: FollowOptions<Value>) {
   const { stamp: computeStamp, read, intervalMs = defaultIntervalMs, onChange, onError } = options
   // Taken before the content is read, so that the next poll detects a change in between.
   let lastStamp = await computeStamp()
@@ -113,14 +109,16 @@ export async function followFiles<Value>(options: FollowOptions<Value>): Promise
     get current() {
       return current
     },
-    refresh() {
+    /** See `Followed`. */
+    refresh(): Promise<void> {
       const now = performance.now()
       if (now - refreshedAt < minRefreshIntervalMs) return refreshing
       refreshedAt = now
       return (refreshing = pollInOrder(false))
     },
+    /** Polls without waiting for the end of the interval. Resolves when the poll has ended. */
     pollNow: () => pollInOrder(false),
-    close() {
+    close(): void {
       isClosed = true
       reloads.delete(reload)
       clearTimeout(timer)

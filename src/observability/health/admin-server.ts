@@ -78,17 +78,14 @@ export async function listen(
  * name any address (DNS rebinding). It cannot do so with an address or with localhost, and browsers always send the header.
  */
 function createHostTest({ host, allowedHosts }: AdminAccess): (header: string | undefined) => boolean {
-  const names = new Set([host.toLowerCase(), ...allowedHosts.map((name) => name.replace(/^\./, ''))])
-  const suffixes = ['.localhost', ...allowedHosts.filter((name) => name.startsWith('.'))]
+  const allowed = [host.toLowerCase(), '.localhost', ...allowedHosts]
   return (header) => {
     // Of a client without an authority (RFC 9112, section 3.2).
     if (header === undefined || header === '') return true
     const name = parseHostName(header)
     return (
-      name === 'localhost' ||
       isIP(name) !== 0 ||
-      names.has(name) ||
-      suffixes.some((suffix) => name.endsWith(suffix))
+      allowed.some((one) => (one.startsWith('.') ? `.${name}`.endsWith(one) : name === one))
     )
   }
 }

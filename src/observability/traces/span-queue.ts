@@ -11,12 +11,14 @@ export interface SpanReport {
 }
 
 /** Of the export of spans. */
-export interface SpanBounds {
+export const defaultBounds = {
   /** Of one export, also at shutdown. */
-  readonly timeoutMs: number
+  timeoutMs: 5_000,
   /** Includes spans that are being exported. Further ones are dropped and counted. */
-  readonly maxQueuedSpans: number
+  maxQueuedSpans: 16_384,
 }
+
+export type SpanBounds = typeof defaultBounds
 
 const maxBatchSpans = 512
 const batchDelayMs = 1_000

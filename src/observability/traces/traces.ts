@@ -4,11 +4,10 @@ import { unescape } from 'node:querystring'
 import { resolveTracesEndpoint, type TracesSettings } from '../../config/index.ts'
 import { listHeader } from '../../lib/index.ts'
 import { openOtlpClient, type Outbound, toOtlpAttributes } from '../../outbound/index.ts'
-import { createSpanQueue, type SpanBounds, type SpanReport } from './span-queue.ts'
+import { createSpanQueue, defaultBounds, type SpanBounds, type SpanReport } from './span-queue.ts'
 
 export type Traces = Awaited<ReturnType<typeof openTraces>>
 
-const defaultBounds: SpanBounds = { timeoutMs: 5_000, maxQueuedSpans: 16_384 }
 const maxConnections = 4
 
 /** Opens the export of spans. Throws if a file cannot be read. */

@@ -34,7 +34,6 @@ export async function openLogWithSinks(
   const observer: SinkObserver = {
     delivered: () => undefined,
     failed: (_, error) => failures.push(error),
-    cursorNotSaved: (_, error) => failures.push(error),
     rejected: (_, records, message) => rejections.push(`${records} ${message}`),
   }
   const settings = sinksSchema.parse(sinkSettings)

@@ -13,7 +13,7 @@ const sinks = await openSinks({
   settings: sinksSchema.parse(JSON.parse(settings)),
   tuning: JSON.parse(tuning) as object,
   resource: { gateway: 'gateway-0', software: '0.1.0' },
-  observer: { delivered: ignore, failed: ignore, cursorNotSaved: ignore, rejected: ignore },
+  observer: { delivered: ignore, failed: ignore, rejected: ignore },
   outbound: directOutbound,
 })
 const log = await openAuditLog({
