@@ -22,8 +22,7 @@ import {
 /** Maximum number of suggested namespaces; others can be requested by name. */
 const maxNamespaces = 500
 
-/** Lists the namespaces that policies are about, as commands read them. */
-export function listNamespaces(documents: readonly PolicyDocument[]): readonly string[] {
+function listNamespaces(documents: readonly PolicyDocument[]): readonly string[] {
   const names = new Set(documents.map(({ namespace }) => formatIdentifierText(namespace)))
   return [...names].toSorted().slice(0, maxNamespaces)
 }
@@ -53,6 +52,8 @@ export function createAccessReport(set: PolicySet, kind: 'namespace' | 'table', 
     /** The object, as commands read it. */
     id: formatIdentifierText(id),
     callers: [...ofCallers].map(([name, own]) => ({ name, grants: formatGrants(own).join('\n') })),
+    /** Those that policies are about. */
+    namespaces: listNamespaces(set.documents),
     forTables: isTable ? [] : listTableRules(set, id).map(formatTableRule),
   }
 }

@@ -1,20 +1,25 @@
 import { readdir, readFile } from 'node:fs/promises'
 import type { IncomingHttpHeaders } from 'node:http'
 import { extname } from 'node:path'
-import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyError, FastifyInstance } from 'fastify'
 import { CatalogError, parseIdentifierText } from '../catalog-api/index.ts'
 import { type AuditLog, readComparison } from '../audit/index.ts'
 import { isCrossSite, isLink, readSendingPage } from '../lib/index.ts'
-import { createAccessReport, listNamespaces } from './access-report.ts'
-import { createNewestEntriesReader } from './audit/newest-entries.ts'
-import { parseSearch } from './audit/search.ts'
+import type { VocabularyOptions } from '../policy/index.ts'
+import { createAccessReport } from './access-report.ts'
 import { readConsoleState, type ConsoleStateSource } from './console-state.ts'
-import { addPlayground, type PlaygroundSource } from './playground/playground.ts'
-import { createThreadRunner } from './thread/run-in-thread.ts'
+import { maxTextBytes, parseTrial } from './playground-report.ts'
+import { createThreadRunner } from './run-in-thread.ts'
+import { createNewestEntriesReader, parseSearch } from './select-entries.ts'
 
-export interface ConsoleSource extends ConsoleStateSource, PlaygroundSource {
+export interface ConsoleSource extends ConsoleStateSource {
   readonly auditFolder: string
   readonly audit: Pick<AuditLog, 'status' | 'durableEnd'>
+  readonly vocabulary: VocabularyOptions
+}
+
+interface QueryRoute {
+  readonly Querystring: Readonly<Record<string, unknown>>
 }
 
 /**
@@ -22,9 +27,10 @@ export interface ConsoleSource extends ConsoleStateSource, PlaygroundSource {
  */
 export async function addConsole(server: FastifyInstance, source: ConsoleSource): Promise<void> {
   const files = await readPageFiles()
-  const { auditFolder } = source
-  const readNewest = createNewestEntriesReader(auditFolder, () => source.audit.durableEnd())
+  const { auditFolder, vocabulary } = source
+  const readNewest = createNewestEntriesReader(auditFolder, () => source.audit.durableEnd().file)
   const search = createThreadRunner()
+  const tryText = createThreadRunner()
   await server.register((scope, _options, done) => {
     scope.addHook('onRequest', (request, reply, next) => {
       void reply.headers(consoleHeaders)
@@ -32,56 +38,36 @@ export async function addConsole(server: FastifyInstance, source: ConsoleSource)
       if (refusal === undefined) next()
       else void reply.code(403).send({ error: refusal })
     })
-    // Error messages may contain paths.
-    scope.setErrorHandler(({ statusCode = 500 }: FastifyError, _request, reply) =>
-      statusCode < 500
-        ? reply.code(statusCode).send({ error: 'the console cannot read the body of the request' })
-        : reply.code(500).send({ error: 'the console cannot read its data' }),
-    )
+    scope.setErrorHandler((error: FastifyError | CatalogError, _request, reply) => {
+      if (error instanceof CatalogError) return reply.code(400).send({ error: error.message })
+      // Other messages may contain paths.
+      const { statusCode = 500 } = error
+      const what = statusCode < 500 ? 'the body of the request' : 'its data'
+      return reply.code(Math.min(statusCode, 500)).send({ error: `the console cannot read ${what}` })
+    })
     for (const { route, contentType, content } of files) {
       scope.get(route, (_request, reply) => reply.type(contentType).send(content))
     }
-    scope.get(`${pageRoute}/data`, async () => ({
-      state: await readConsoleState(source),
-      comparison: await readComparison(auditFolder),
-      ...(await readNewest()),
+    scope.get(`${pageRoute}/data`, async () => {
+      const { entries, seal } = await readNewest()
+      return { ...(await readConsoleState(source, seal, await readComparison(auditFolder))), entries }
+    })
+    scope.get<QueryRoute>(`${pageRoute}/search`, ({ query }) =>
+      search({ auditFolder, selection: parseSearch(query) }),
+    )
+    scope.get<QueryRoute>(`${pageRoute}/access`, ({ query }) => {
+      const { id, kind } = parseObject(query)
+      return createAccessReport(source.policies(), kind, id)
+    })
+    scope.get(`${pageRoute}/policy-files`, () => ({
+      files: [...new Set(source.policies().documents.map(({ file }) => file))],
     }))
-    scope.get(
-      `${pageRoute}/search`,
-      createHandler(async ({ query }, reply) => {
-        const found = await search({ auditFolder, selection: parseSearch(query) })
-        return reply.code('error' in found ? 400 : 200).send(found)
-      }),
+    // Nothing that it does has an effect.
+    scope.post(`${pageRoute}/playground`, { bodyLimit: 2 * maxTextBytes }, ({ body }) =>
+      tryText({ trial: parseTrial(body), vocabulary }, source.policies().documents),
     )
-    scope.get(`${pageRoute}/namespaces`, () => ({ namespaces: listNamespaces(source.policies().documents) }))
-    scope.get(
-      `${pageRoute}/access`,
-      createHandler(({ query }) => {
-        const { id, kind } = parseObject(query)
-        return createAccessReport(source.policies(), kind, id)
-      }),
-    )
-    addPlayground(scope, pageRoute, source)
     done()
   })
-}
-
-interface QueryRoute {
-  readonly Querystring: Readonly<Record<string, unknown>>
-}
-
-/** Responds with 400 to what is invalid. */
-function createHandler(
-  respond: (request: FastifyRequest<QueryRoute>, reply: FastifyReply) => object | Promise<object>,
-) {
-  return async (request: FastifyRequest<QueryRoute>, reply: FastifyReply): Promise<unknown> => {
-    try {
-      return await respond(request, reply)
-    } catch (error) {
-      if (error instanceof CatalogError) return reply.code(400).send({ error: error.message })
-      throw error
-    }
-  }
 }
 
 /** Parses `?id=prod/sales&kind=namespace`. */

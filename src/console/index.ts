@@ -1,5 +1,5 @@
 /**
  * The console on the admin port (`addConsole`) and what it asks of the gateway (`ConsoleSource`).
  */
-export type { UpstreamState } from './console-state.ts'
+export type { Fact } from './audit-entries.ts'
 export { addConsole, type ConsoleSource } from './console.ts'

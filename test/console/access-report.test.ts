@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createAccessReport, listNamespaces } from '../../src/console/access-report.ts'
+import { createAccessReport } from '../../src/console/access-report.ts'
 import { createExtraOperations } from '../../src/catalog-api/extra-operation.ts'
 import { createPolicyVocabulary } from '../../src/policy/language/policy-vocabulary.ts'
 import { compilePolicies } from '../../src/policy/policy-set.ts'
@@ -86,5 +86,5 @@ it('the report has the extra operations that policies name', () => {
 })
 
 it('the namespaces that policies are about are suggested', () => {
-  expect(listNamespaces(documents)).toEqual(['/', 'prod/raw', 'prod/sales'])
+  expect(createAccessReport(set, 'namespace', []).namespaces).toEqual(['/', 'prod/raw', 'prod/sales'])
 })

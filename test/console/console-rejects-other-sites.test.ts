@@ -31,7 +31,6 @@ const paths = [
   '/console/console.js',
   '/console/data',
   '/console/access',
-  '/console/namespaces',
   '/console/search',
   '/console/policy-files',
 ]

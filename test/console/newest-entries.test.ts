@@ -1,9 +1,8 @@
 import { expect, it } from 'vitest'
 import { openAuditLog, type AuditLog } from '../../src/audit/log/audit-log.ts'
-import type { AuditEntry } from '../../src/console/audit/audit-entries.ts'
-import { parseSearch, searchEntries } from '../../src/console/audit/search.ts'
+import type { AuditEntry } from '../../src/console/audit-entries.ts'
+import { createNewestEntriesReader, parseSearch, searchEntries } from '../../src/console/select-entries.ts'
 import { CatalogError } from '../../src/catalog-api/catalog-error.ts'
-import { createNewestEntriesReader } from '../../src/console/audit/newest-entries.ts'
 import {
   aRefusal,
   anIntent,
@@ -19,22 +18,26 @@ async function openLog(folder: string, changed = {}): Promise<AuditLog> {
   return openAuditLog(logOptions(folder, changed))
 }
 
-const requests = (entries: readonly AuditEntry[]) => entries.map(({ request }) => request)
+const factOf = ({ facts }: AuditEntry, term: string) => facts.find(([name]) => name === term)?.[1]
+const requests = (entries: readonly AuditEntry[]) => entries.map((entry) => factOf(entry, 'Request'))
+const states = (entries: readonly AuditEntry[]) =>
+  entries.map((entry) => [factOf(entry, 'Request'), entry.state])
 
 it('changes and refusals have their records, and reads are left out', async () => {
   const folder = await temporaryFolder()
   const log = await openLog(folder)
-  const newest = createNewestEntriesReader(folder, () => log.durableEnd())
+  const newest = createNewestEntriesReader(folder, () => log.durableEnd().file)
   log.recordRefusal(aRefusal('refused', { needs: 'DropTable on "production$orders"' }))
   const receipt = await log.recordIntent(anIntent('one'))
-  expect((await newest()).entries).toMatchObject([
-    { request: 'one', id: 'production/orders' },
-    { request: 'refused' },
+  const { entries } = await newest()
+  expect(states(entries)).toEqual([
+    ['one', 'in progress'],
+    ['refused', '403 no_rule'],
   ])
-  expect((await newest()).entries[0]?.outcome).toBeUndefined()
+  expect(entries[0]?.id).toBe('production/orders')
   await log.recordOutcome(receipt, committed)
   await log.recordIntent({ ...anIntent('read'), operation: 'ListTables', effect: 'read' })
-  const [change, refusal, ...others] = (await newest()).entries
+  const [change, refused, ...others] = (await newest()).entries
   await log.close()
   expect(others).toEqual([])
   const records = await recordsOf(folder)
@@ -43,26 +46,30 @@ it('changes and refusals have their records, and reads are left out', async () =
     return `record ${seq} of ${log.chain}, hash ${hash.slice(0, 12)}`
   }
   expect(change).toMatchObject({
-    rule: { policy: 'production', rule: 'writers' },
+    notes: ['version 7'],
+    state: 'committed',
+    isGood: true,
     principal: 'corp:alice',
-    position: position('intent'),
-    outcome: { result: 'committed', version: 7, position: position('outcome') },
+    summary: expect.stringMatching(/^allowed by production\/writers \(/) as string,
+    facts: expect.arrayContaining([
+      ['Record', position('intent')],
+      ['Outcome', expect.stringMatching(`^committed.*, ${position('outcome')}$`)],
+    ]) as unknown,
   })
-  expect(refusal?.refusal).toMatchObject({
-    status: 403,
-    reason: 'no_rule',
-    needs: 'DropTable on "production$orders"',
+  expect(refused).toMatchObject({
+    summary: 'no rule allows it',
+    facts: expect.arrayContaining([['Needs', 'DropTable on "production$orders"']]) as unknown,
   })
 })
 
 it('the newest 50 changes of all segments are shown', async () => {
   const folder = await temporaryFolder()
   const log = await openLog(folder, { segmentBytes: 64 * 1024 })
-  const newest = createNewestEntriesReader(folder, () => log.durableEnd())
+  const newest = createNewestEntriesReader(folder, () => log.durableEnd().file)
   await writeChanges(log, 300)
   const { entries: changes } = await newest()
   expect(requests(changes)).toEqual(Array.from({ length: 50 }, (_, index) => `${299 - index}`))
-  expect(changes.every(({ outcome }) => outcome?.result === 'committed')).toBe(true)
+  expect(changes.every(({ state }) => state === 'committed')).toBe(true)
   await log.close()
 })
 
@@ -73,11 +80,11 @@ it('after a start, earlier changes are shown with their outcomes', async () => {
   await before.recordIntent(anIntent('broken off'))
   await before.close()
   const log = await openLog(folder)
-  const { entries, seal } = await createNewestEntriesReader(folder, () => log.durableEnd())()
+  const { entries, seal } = await createNewestEntriesReader(folder, () => log.durableEnd().file)()
   await log.close()
-  expect(entries).toMatchObject([
-    { request: 'broken off', outcome: { result: 'unknown' } },
-    { request: 'done', outcome: { result: 'committed' } },
+  expect(states(entries)).toEqual([
+    ['broken off', 'unknown'],
+    ['done', 'committed'],
   ])
   expect(seal).toBeDefined()
 })
@@ -94,10 +101,8 @@ it('a search finds requests in the whole log, with outcomes that came later', as
   await log.recordOutcome(early, committed)
   const find = (parameters: object) => searchEntries(folder, parseSearch(parameters))
   const found = await find({ object: 'lab' })
-  expect(found).toMatchObject({
-    isComplete: true,
-    entries: [{ request: 'early', outcome: { result: 'committed' } }],
-  })
+  expect(found.isComplete).toBe(true)
+  expect(states(found.entries)).toEqual([['early', 'committed']])
   expect(requests((await find({ request: '3' })).entries)).toEqual(['3'])
   const { entries, isComplete } = await find({ object: 'production', kinds: 'change,refusal' })
   expect({ isComplete, newest: requests(entries).slice(0, 2) }).toEqual({

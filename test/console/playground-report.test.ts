@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
-import type { Trial } from '../../src/console/playground/trial.ts'
-import { createPlaygroundReport } from '../../src/console/playground/playground-report.ts'
+import { createPlaygroundReport, type Trial } from '../../src/console/playground-report.ts'
 import { builtInVocabulary } from '../../src/policy/language/policy-vocabulary.ts'
 import { parsePolicyFile } from '../../src/policy/source/load-policies.ts'
 

@@ -1,5 +1,4 @@
-import { byId, byIdAndType, details, element, quoted } from './elements.js'
-import { fetchJson, showOrExplain } from './fetch-json.js'
+import { byId, byIdAndType, details, element, fetchJson, quoted, showOrExplain } from './elements.js'
 
 /** @typedef {ReturnType<typeof import('../access-report.ts').createAccessReport>} AccessReport */
 
@@ -19,10 +18,10 @@ export function openAccessView() {
 export function showAccess() {
   const object = { id: idField.value.trim() || '/', kind: kindField.value }
   void showOrExplain(entitlements, async () => {
-    /** @type {{ readonly namespaces: readonly string[] }} */
-    const { namespaces } = await fetchJson('namespaces', {})
-    byId('namespaces').replaceChildren(...namespaces.map((value) => element('option', { value })))
-    return reportView(await fetchJson('access', object))
+    /** @type {AccessReport} */
+    const report = await fetchJson('access', object)
+    byId('namespaces').replaceChildren(...report.namespaces.map((value) => element('option', { value })))
+    return reportView(report)
   })
 }
 

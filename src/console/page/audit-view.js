@@ -1,8 +1,7 @@
-import { byId, byIdAndType, details, element, facts, listItem, quoted, show } from './elements.js'
-import { errorText, fetchJson } from './fetch-json.js'
-import { formatNumber, ruleName, ruleText } from './format.js'
+import { announce, byId, byIdAndType, details, element, errorText } from './elements.js'
+import { facts, fetchJson, judged, quoted, show, timeOfDay } from './elements.js'
 
-/** @typedef {import('../audit/audit-entries.ts').AuditEntry} AuditEntry */
+/** @typedef {import('../audit-entries.ts').AuditEntry} AuditEntry */
 
 const form = byIdAndType('search', HTMLFormElement)
 const result = byId('search-result')
@@ -19,21 +18,21 @@ export function openSearch() {
   form.addEventListener('reset', () => {
     isLive = true
     list.replaceChildren()
-    showResult('reading')
+    announce(result, 'reading')
   })
 }
 
 async function search() {
-  showResult('searching')
+  announce(result, 'searching')
   try {
-    /** @type {Awaited<ReturnType<typeof import('../audit/search.ts').searchEntries>>} */
+    /** @type {Awaited<ReturnType<typeof import('../select-entries.ts').searchEntries>>} */
     const { entries, isComplete } = await fetchJson('search', readForm())
-    show(list, entries, entryItem, keyOf)
-    const found = `${formatNumber(entries.length)} found`
-    showResult(isComplete ? found : `the newest ${found}; choose an earlier day for others`)
+    show(list, entries, entryItem)
+    const found = `${entries.length} found`
+    announce(result, isComplete ? found : `the newest ${found}; choose an earlier day for others`)
   } catch (error) {
     list.replaceChildren()
-    showResult(errorText(error))
+    announce(result, errorText(error))
   }
 }
 
@@ -55,77 +54,37 @@ function readForm() {
   return Object.fromEntries(given.filter(([, value]) => value !== ''))
 }
 
-/** @param {string} text */
-function showResult(text) {
-  // Screen readers announce every assignment.
-  if (result.textContent !== text) result.textContent = text
-}
-
 /**
  * Shows the newest changes and refusals, unless the list has those of a search.
  * @param {readonly AuditEntry[]} entries
  */
 export function showNewest(entries) {
   if (!isLive) return
-  show(list, entries, entryItem, keyOf)
-  showResult(entries.length === 0 ? 'nothing is recorded yet' : 'the newest, as they happen')
+  show(list, entries, entryItem)
+  announce(result, entries.length === 0 ? 'nothing is recorded yet' : 'the newest, as they happen')
 }
 
 /** @param {AuditEntry} entry */
-function keyOf({ position }) {
-  return position
-}
-
-/** @param {AuditEntry} entry */
-function entryItem(entry) {
-  const { operation, id, objects, principal, time, refusal, outcome, resolved } = entry
-  const ending = resolved?.result ?? outcome?.result
-  const isGood = refusal === undefined && (ending === 'committed' || ending === 'completed')
-  const state = refusal ? `${refusal.status} ${refusal.reason}` : (ending ?? 'in progress')
-  return listItem(
-    [
-      element('strong', {}, operation ?? 'no operation'),
+function entryItem({ operation, id, notes, time, state, isGood, principal, summary, facts: told }) {
+  const date = new Date(time)
+  const day = date.toDateString() === new Date().toDateString() ? '' : `${date.toLocaleDateString('sv')} `
+  return element(
+    'li',
+    {},
+    element(
+      'p',
+      {},
+      element('strong', {}, operation),
       id === undefined ? undefined : quoted(id),
-      objects > 1 ? `and ${objects} objects` : undefined,
-      outcome?.version === undefined ? undefined : `version ${outcome.version}`,
-    ],
-    time,
-    [
-      element('span', { class: isGood ? 'good' : 'bad' }, state),
+      ...notes.map((note) => element('span', {}, note)),
+      element('time', { datetime: time, title: time }, `${day}${timeOfDay(date)}`),
+    ),
+    element(
+      'p',
+      { class: 'quiet' },
+      judged(state, isGood),
       principal === undefined ? 'nobody' : quoted(principal),
-      refusal?.repeats === undefined ? undefined : `and ${formatNumber(refusal.repeats)} more in a minute`,
-    ],
-    entryDetails(entry),
+    ),
+    details(summary, facts(told, quoted)),
   )
-}
-
-/** @param {AuditEntry} entry */
-function entryDetails({ rule, restrictedBy = [], refusal, outcome, resolved, groups, ...entry }) {
-  const denied = refusal?.needs === undefined ? 'details' : 'no rule allows it'
-  const summary = rule === undefined ? denied : `${refusal ? 'denied' : 'allowed'} by ${ruleName(rule)}`
-  return details(
-    summary,
-    facts([
-      refusal?.needs === undefined ? undefined : ['Needs', quoted(refusal.needs)],
-      rule && ['Rule', quoted(ruleText(rule))],
-      ...restrictedBy.map((one) => /** @type {const} */ (['Restricted by', quoted(ruleText(one))])),
-      ['Request', quoted(entry.request)],
-      entry.credential === undefined ? undefined : ['Credential', quoted(entry.credential)],
-      groups && ['Groups', quoted(groups.join(', ') || 'none')],
-      ['Client', quoted(entry.client)],
-      entry.upstream === undefined ? undefined : ['Upstream', entry.upstream],
-      entry.policyRevision === undefined
-        ? undefined
-        : ['Policies', quoted(entry.policyRevision.slice(0, 12))],
-      ['Record', quoted(entry.position)],
-      outcome && ['Outcome', quoted(endText(outcome))],
-      resolved && ['Resolved', quoted(endText(resolved))],
-    ]),
-  )
-}
-
-/** @param {NonNullable<AuditEntry['outcome']>} end */
-function endText({ result: name, status, durationMs, position }) {
-  const after = durationMs === undefined ? '' : ` after ${Math.round(durationMs)} ms`
-  return `${name}${status === undefined ? '' : ` (${status})`}${after}, ${position}`
 }

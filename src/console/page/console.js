@@ -1,9 +1,9 @@
 import { openAccessView, showAccess } from './access-view.js'
 import { openSearch, showNewest } from './audit-view.js'
-import { byId, timeOfDay } from './elements.js'
-import { errorText, fetchJson } from './fetch-json.js'
+import { announce, byId, element, errorText, facts, fetchJson, show, timeOfDay } from './elements.js'
 import { openPlayground } from './playground-view.js'
-import { showState, showStatus } from './state-views.js'
+
+/** @typedef {Awaited<ReturnType<typeof import('../console-state.ts').readConsoleState>>} ConsoleState */
 
 const pollIntervalMs = 2000
 /**
@@ -19,17 +19,6 @@ openAccessView()
 openPlayground()
 void poll()
 
-/**
- * Greys data that the gateway no longer updates, and says how old it is.
- * @param {boolean} isFresh
- */
-function showFreshness(isFresh) {
-  document.body.classList.toggle('stale', !isFresh)
-  const stale = byId('stale')
-  stale.toggleAttribute('hidden', isFresh || newestAt === undefined)
-  if (newestAt !== undefined) stale.textContent = `as of ${timeOfDay(newestAt)}`
-}
-
 /** Polls while the page is visible. */
 async function poll() {
   for (;;) {
@@ -41,16 +30,61 @@ async function poll() {
 async function refresh() {
   try {
     const signal = AbortSignal.timeout(10_000)
-    const { state, comparison, entries, seal } = await fetchJson('data', {}, { signal })
-    showState(state, seal, comparison)
+    const { entries, ...state } = await fetchJson('data', {}, { signal })
+    showState(state)
     showNewest(entries)
     showFreshness(true)
     newestAt = new Date(state.now)
-    const hasChanged = revision !== undefined && revision !== state.policies.revision
-    revision = state.policies.revision
+    const hasChanged = revision !== undefined && revision !== state.revision
+    revision = state.revision
     if (hasChanged) showAccess()
   } catch (error) {
     showStatus(`not reachable: ${errorText(error)}`, false)
     showFreshness(false)
   }
+}
+
+/** @param {ConsoleState} state */
+function showState({ about, problems, warnings, cards }) {
+  showStatus(problems.length === 0 ? 'ready' : `not ready: ${problems.join('; ')}`, problems.length === 0)
+  show(byId('warnings'), warnings, (text) => element('li', {}, text))
+  byId('about').textContent = about
+  show(byId('cards'), cards, cardView)
+}
+
+/** @param {ConsoleState['cards'][number]} card */
+function cardView({ title, facts: told, found = [] }) {
+  const isAlarm = told.some(([, , isGood]) => isGood === false)
+  return element(
+    'section',
+    { class: isAlarm ? 'alarm' : undefined, 'aria-label': title },
+    element('h2', {}, title),
+    facts(told),
+    element(
+      'ul',
+      { class: 'found', tabindex: found.length > 0 ? '0' : undefined },
+      ...found.map((text) => element('li', { class: 'id' }, text)),
+    ),
+  )
+}
+
+/**
+ * @param {string} text
+ * @param {boolean} isGood
+ */
+function showStatus(text, isGood) {
+  const status = byId('status')
+  announce(status, text)
+  status.className = isGood ? 'pill good' : 'pill bad'
+}
+
+/**
+ * Greys data that the gateway no longer updates, and says how old it is.
+ * @param {boolean} isFresh
+ */
+function showFreshness(isFresh) {
+  document.body.classList.toggle('stale', !isFresh)
+  const stale = byId('stale')
+  stale.toggleAttribute('hidden', isFresh || newestAt === undefined)
+  if (newestAt !== undefined) stale.textContent = `as of ${timeOfDay(newestAt)}`
 }

@@ -20,30 +20,29 @@ export function element(name, attributes = {}, ...children) {
  * @param {string} text
  */
 export function quoted(text) {
-  return element('span', { class: 'id' }, ...words(text))
+  return element('span', { class: 'id' }, text)
+}
+
+/** @typedef {import('../audit-entries.ts').Fact} Fact */
+
+/**
+ * @param {readonly Fact[]} entries
+ * @param {(text: string) => Node | string} view
+ */
+export function facts(entries, view = (text) => text) {
+  const shown = entries.flatMap(([term, text, isGood]) => [
+    element('dt', {}, term),
+    element('dd', {}, isGood === undefined ? view(text) : judged(text, isGood)),
+  ])
+  return element('dl', {}, ...shown)
 }
 
 /**
- * Words that are broken only if a line has no room for one: browsers break at a hyphen.
  * @param {string} text
+ * @param {boolean} isGood
  */
-function words(text) {
-  return text
-    .split(' ')
-    .flatMap((word) => [element('span', {}, word), ' '])
-    .slice(0, -1)
-}
-
-/**
- * @param {readonly (readonly [term: string, description: Node | string] | undefined)[]} entries
- */
-export function facts(entries) {
-  const shown = entries.filter((entry) => entry !== undefined)
-  return element(
-    'dl',
-    {},
-    ...shown.flatMap(([term, description]) => [element('dt', {}, term), element('dd', {}, description)]),
-  )
+export function judged(text, isGood) {
+  return element('span', { class: isGood ? 'good' : 'bad' }, text)
 }
 
 /**
@@ -52,28 +51,6 @@ export function facts(entries) {
  */
 export function details(summary, ...content) {
   return element('details', {}, element('summary', {}, summary), ...content)
-}
-
-/**
- * An item of a list: what happened and when, by whom and where, and what unfolds.
- * @param {readonly (Node | string | undefined)[]} what
- * @param {string} time ISO 8601
- * @param {readonly (Node | string | undefined)[]} circumstances
- * @param {...(Node | undefined)} more
- */
-export function listItem(what, time, circumstances, ...more) {
-  const parts = (/** @type {typeof what} */ texts) =>
-    texts.map((text) => (typeof text === 'string' ? element('span', {}, text) : text))
-  const date = new Date(time)
-  const day = date.toDateString() === new Date().toDateString() ? '' : `${date.toLocaleDateString('sv')} `
-  const clock = element('time', { datetime: time, title: time }, `${day}${timeOfDay(date)}`)
-  return element(
-    'li',
-    {},
-    element('p', {}, ...parts(what), clock),
-    element('p', { class: 'quiet' }, ...parts(circumstances)),
-    ...more,
-  )
 }
 
 /** @param {Date} date */
@@ -101,29 +78,63 @@ export function byIdAndType(id, type) {
 const shown = new WeakMap()
 
 /**
- * Shows items as the children of `parent`. Those that did not change keep their elements: otherwise the page would lose
- * focus, selection or scroll position.
+ * Shows different items as the children of `parent`. Those that did not change keep their elements: otherwise the page would
+ * lose focus, selection or scroll position.
  * @template Item
  * @param {Element} parent
  * @param {readonly Item[]} items
  * @param {(item: Item) => Element} view
- * @param {(item: Item, index: number) => string} keyOf
  */
-export function show(parent, items, view, keyOf = (_item, index) => String(index)) {
-  const before = new Map([...parent.children].map((child) => [child.getAttribute('data-key'), child]))
-  const children = items.map((item, index) => {
-    const key = keyOf(item, index)
+export function show(parent, items, view) {
+  const before = new Map([...parent.children].map((child) => [shown.get(child), child]))
+  const children = items.map((item) => {
     const text = JSON.stringify(item)
-    const old = before.get(key)
-    if (old !== undefined && shown.get(old) === text) return old
-    const child = view(item)
-    child.setAttribute('data-key', key)
+    const child = before.get(text) ?? view(item)
     shown.set(child, text)
-    if (old?.querySelector('details[open]')) child.querySelector('details')?.setAttribute('open', '')
     return child
   })
   const isSame =
     children.length === parent.children.length &&
     children.every((child, index) => child === parent.children[index])
   if (!isSame) parent.replaceChildren(...children)
+}
+
+/**
+ * Fetches data of the console. Rejects with the message of the gateway.
+ * @param {string} resource
+ * @param {Readonly<Record<string, string>>} parameters
+ * @param {RequestInit} [options]
+ */
+export async function fetchJson(resource, parameters, options) {
+  const response = await fetch(`console/${resource}?${String(new URLSearchParams(parameters))}`, options)
+  const body = await response.json()
+  if (!response.ok) throw new Error(body.error ?? `the gateway returned status ${response.status}`)
+  return body
+}
+
+/**
+ * Shows what `create` resolves with in `container`, or why it rejects.
+ * @param {Element} container
+ * @param {() => Promise<readonly (Node | string)[]>} create
+ */
+export async function showOrExplain(container, create) {
+  try {
+    container.replaceChildren(...(await create()))
+  } catch (error) {
+    container.replaceChildren(element('p', { class: 'bad' }, errorText(error)))
+  }
+}
+
+/** @param {unknown} error */
+export function errorText(error) {
+  return error instanceof Error ? error.message : String(error)
+}
+
+/**
+ * Screen readers announce every assignment.
+ * @param {Element} container
+ * @param {string} text
+ */
+export function announce(container, text) {
+  if (container.textContent !== text) container.textContent = text
 }

@@ -1,5 +1,4 @@
-import { byId, element, byIdAndType } from './elements.js'
-import { fetchJson, showOrExplain } from './fetch-json.js'
+import { byId, byIdAndType, element, fetchJson, showOrExplain } from './elements.js'
 import { reportView } from './playground-report.js'
 
 const fileField = byIdAndType('playground-file', HTMLSelectElement)

@@ -1,5 +1,5 @@
 import { formatIdentifierText } from '../../catalog-api/index.ts'
-import type { ConsoleSource, UpstreamState } from '../../console/index.ts'
+import type { ConsoleSource, Fact } from '../../console/index.ts'
 import { type AssertionSigner, openAssertionSigner, type StaticKey } from '../../identity/index.ts'
 import { bodyBounds, clientBounds } from '../bounds.ts'
 import { startChangeTracker, type ChangeTracker } from '../changes/change-tracker.ts'
@@ -109,7 +109,7 @@ export async function openGateway(
   }
   const handler = createRequestHandler(pipeline, observer, { ...clientBounds, ...tuning.clients })
   const console: Omit<ConsoleSource, 'checks'> = {
-    upstreams: () => upstreams.all.map(getUpstreamState),
+    upstreams: () => upstreams.all.map(describeUpstream),
     policies: policies.current,
     async policiesLoadedAt() {
       const { values } = await metrics.policy_last_reload_success_timestamp_seconds.get()
@@ -130,18 +130,15 @@ export async function openGateway(
   }
 }
 
-function getUpstreamState(upstream: Upstream): UpstreamState {
-  const { name, origin, namespaces, health, slots } = upstream
+function describeUpstream({ name, origin, namespaces, health, slots }: Upstream): Fact {
+  const { isHealthy, circuit } = health
   const all = poolNames.map((pool) => slots[pool])
-  return {
-    name,
-    origin,
-    namespaces: namespaces?.map(formatIdentifierText),
-    healthy: health.isHealthy,
-    breaker: health.circuit,
-    active: all.reduce((sum, { used }) => sum + used, 0),
-    pending: all.reduce((sum, { pending }) => sum + pending, 0),
-  }
+  const active = all.reduce((sum, { used }) => sum + used, 0)
+  const waiting = all.reduce((sum, { pending }) => sum + pending, 0)
+  const state = `${isHealthy ? 'healthy' : 'unhealthy'}${circuit === 'open' ? ', circuit open' : ''}`
+  const objects = namespaces?.map(formatIdentifierText).join(', ') ?? 'all other objects'
+  const text = `${origin}: ${state}, ${active} active and ${waiting} pending requests, serves ${objects}`
+  return [name, text, isHealthy && circuit === 'closed']
 }
 
 /**

@@ -1,6 +1,7 @@
-import { parseIdentifierText, refusal } from '../../catalog-api/index.ts'
-import { anonymousPrincipal } from '../../identity/index.ts'
-import { runAtOnce, suggestSimilar } from '../../lib/index.ts'
+import { z } from 'zod'
+import { parseIdentifierText, refusal } from '../catalog-api/index.ts'
+import { anonymousPrincipal } from '../identity/index.ts'
+import { runAtOnce, suggestSimilar } from '../lib/index.ts'
 import {
   type AuthorizationRequest,
   collectDocuments,
@@ -21,8 +22,39 @@ import {
   type PolicySet,
   type PolicyVocabulary,
   runTests,
-} from '../../policy/index.ts'
-import type { Trial } from './trial.ts'
+} from '../policy/index.ts'
+
+export const maxTextBytes = 256 * 1024
+
+const trialSchema = z.strictObject({
+  /** A policy file. */
+  text: z.string().refine((text) => Buffer.byteLength(text) <= maxTextBytes),
+  /** The file in force that it replaces; undefined for a further one. */
+  file: z.string().max(4096).optional(),
+  /** May this caller do that? An empty principal is a caller without a credential. */
+  questions: z
+    .array(
+      z.strictObject({
+        principal: z.string().max(2048),
+        groups: z.array(z.string().max(2048)).max(100),
+        operation: z.string().max(200),
+        id: z.string().max(4096),
+      }),
+    )
+    .max(20)
+    .default([]),
+})
+
+/** A text to try, with questions about it. */
+export type Trial = z.output<typeof trialSchema>
+
+/** Throws CatalogError for anything but a trial. */
+export function parseTrial(sent: unknown): Trial {
+  const { data } = trialSchema.safeParse(sent)
+  if (data !== undefined) return data
+  const what = `a policy text of at most ${maxTextBytes} bytes, and a question about it`
+  throw refusal('invalid_request', `expected ${what}`)
+}
 
 /** The name of a text that replaces no file. */
 const newFile = 'new policy'

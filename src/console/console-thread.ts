@@ -1,9 +1,9 @@
 import { parentPort } from 'node:worker_threads'
-import { CatalogError } from '../../catalog-api/index.ts'
-import { createPolicyVocabulary, type PolicyDocument } from '../../policy/index.ts'
-import { searchEntries } from '../audit/search.ts'
-import { createPlaygroundReport } from '../playground/playground-report.ts'
+import { CatalogError } from '../catalog-api/index.ts'
+import { createPolicyVocabulary, type PolicyDocument } from '../policy/index.ts'
+import { createPlaygroundReport } from './playground-report.ts'
 import type { ThreadRequest } from './run-in-thread.ts'
+import { searchEntries } from './select-entries.ts'
 
 /*
  * A worker thread that runs one request (see run-in-thread.ts): it receives all documents in force, in batches, then the request.
