@@ -39,7 +39,7 @@ interface Refusal {
 }
 
 /** Every reason to refuse a request: `reason` in metrics, log lines and audit records, with response and log level. */
-export const refusals = {
+const table = {
   // receive
   malformed_request: { kind: 'InvalidInput' },
   incomplete_request: { kind: 'InvalidInput' },
@@ -171,27 +171,20 @@ export const refusals = {
   internal_error: { kind: 'Internal', level: 'error' },
 } as const satisfies Record<string, Refusal>
 
-export type RefusalReason = keyof typeof refusals
+export type RefusalReason = keyof typeof table
 
-export interface ErrorResponse {
-  readonly error: string
-  readonly code: number
-  readonly detail?: string
-  /** Further facts that an upstream has stated about its error. */
-  readonly context?: Readonly<Record<string, string>>
-  /** Request id, as in `x-request-id`, the log and the audit record. */
-  readonly instance: string
-}
+export const refusals: Readonly<Record<RefusalReason, Refusal>> = table
 
 export interface CatalogErrorOptions {
   /** Default `invalid_request` for InvalidInput, `internal_error` for Internal, else `catalog_error`. */
   readonly reason?: RefusalReason
-  /** Default: the status of the error code. */
+  /** Default: that of the reason, or else that of the error code. */
   readonly status?: number
   /** More for the reader of the response; never a path, a stack or a secret. */
   readonly detail?: string
   /** Of the error of an upstream. */
   readonly context?: Readonly<Record<string, string>> | undefined
+  /** Default: the `retry-after` of the reason, if it has one. */
   readonly headers?: Readonly<Record<string, string>>
   /** Internal cause: logged, never sent. */
   readonly cause?: unknown
@@ -216,21 +209,18 @@ export class CatalogError extends Error {
     Error.stackTraceLimit = stackTraceLimit
     this.kind = kind
     this.reason = options.reason ?? defaultReason(kind)
+    const { status = errorCodes[kind].status, retryAfter } = refusals[this.reason]
     this.code = errorCodes[kind].code
-    this.status = options.status ?? errorCodes[kind].status
+    this.status = options.status ?? status
     this.detail = options.detail
     this.context = options.context
-    this.headers = options.headers ?? {}
+    this.headers = options.headers ?? (retryAfter === undefined ? {} : { 'retry-after': `${retryAfter}` })
   }
 
-  toResponse(instance: string): ErrorResponse {
-    return {
-      error: this.message,
-      code: this.code,
-      ...(this.detail === undefined ? {} : { detail: this.detail }),
-      ...(this.context === undefined ? {} : { context: this.context }),
-      instance,
-    }
+  /** `instance` is the request id, as in `x-request-id`, the log and the audit record. */
+  toResponse(instance: string) {
+    const { message, code, detail, context } = this
+    return { error: message, code, detail, context, instance }
   }
 }
 
@@ -239,27 +229,13 @@ function defaultReason(kind: ErrorName): RefusalReason {
   return kind === 'Internal' ? 'internal_error' : 'catalog_error'
 }
 
-/** Kind, status and `retry-after` come from the reason unless `options` overrides them. */
+/** The kind comes from the reason. */
 export function refusal(
   reason: RefusalReason,
   message: string,
   options: Omit<CatalogErrorOptions, 'reason'> = {},
 ): CatalogError {
-  return new CatalogError(refusals[reason].kind, message, { ...getRefusalOptions(reason), ...options })
-}
-
-export function getRefusalOptions(reason: RefusalReason): CatalogErrorOptions {
-  const { status, retryAfter }: Refusal = refusals[reason]
-  return {
-    reason,
-    ...(status !== undefined && { status }),
-    ...(retryAfter !== undefined && { headers: { 'retry-after': String(retryAfter) } }),
-  }
-}
-
-export function getRefusalLevel(reason: RefusalReason): 'info' | 'warn' | 'error' {
-  const row: Refusal = refusals[reason]
-  return row.level ?? 'info'
+  return new CatalogError(refusals[reason].kind, message, { ...options, reason })
 }
 
 /** InvalidInput (400, code 13). */

@@ -13,8 +13,6 @@ export {
   type CatalogErrorOptions,
   errorCodes,
   type ErrorName,
-  getRefusalLevel,
-  getRefusalOptions,
   invalidInput,
   refusal,
   type RefusalReason,

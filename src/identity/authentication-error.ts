@@ -1,4 +1,4 @@
-import { CatalogError, getRefusalOptions, type RefusalReason, refusals } from '../catalog-api/index.ts'
+import { CatalogError, type RefusalReason, refusals } from '../catalog-api/index.ts'
 
 interface RefusalResponse {
   readonly message: string
@@ -123,7 +123,7 @@ export class AuthenticationError extends CatalogError {
     const { kind } = refusals[reason]
     super(kind, message, {
       ...(kind !== 'ServiceUnavailable' && { headers: challenges }),
-      ...getRefusalOptions(reason),
+      reason,
       ...(detail !== undefined && { detail }),
       ...(cause !== undefined && { cause }),
     })

@@ -1,11 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
-import {
-  errorCodes,
-  getRefusalOptions,
-  refusals,
-  type RefusalReason,
-} from '../../src/catalog-api/catalog-error.ts'
+import { errorCodes, refusal, refusals, type RefusalReason } from '../../src/catalog-api/catalog-error.ts'
 
 const page = await readFile(new URL('../../docs/troubleshooting.md', import.meta.url), 'utf8')
 const rows = [...page.matchAll(/^\| (.+) \|$/gm)].map(([, row = '']) =>
@@ -26,7 +21,7 @@ it('has every reason with its status', () => {
   const reasons = Object.keys(refusals) as RefusalReason[]
   const expected = new Map(
     reasons.map((reason) => {
-      const { status = errorCodes[refusals[reason].kind].status } = getRefusalOptions(reason)
+      const { status } = refusal(reason, '')
       return [`\`${reason}\``, reason === 'catalog_error' ? 'any' : String(status)]
     }),
   )

@@ -1,5 +1,5 @@
 import { idToJson, memberToJson } from '../../audit/index.ts'
-import { type CatalogError, getRefusalLevel } from '../../catalog-api/index.ts'
+import { type CatalogError, refusals } from '../../catalog-api/index.ts'
 import { memoizeByObject } from '../../lib/index.ts'
 import { describeCause } from '../error-response.ts'
 import type { ObservedResponse } from '../downstream.ts'
@@ -17,7 +17,8 @@ export function writeRequestLogLine(
   end: RequestEnd,
 ): void {
   const reason = trace.refusal?.reason
-  const level = reason ? getRefusalLevel(reason) : isFailureStatus(end.status) ? 'warn' : 'info'
+  const usual = isFailureStatus(end.status) ? 'warn' : 'info'
+  const level = reason === undefined ? usual : (refusals[reason].level ?? 'info')
   if (!log.logger.isLevelEnabled(level)) return
   log.write(level, formatRequestLogLine(trace, response, end), 'request completed')
 }

@@ -1,7 +1,7 @@
 import { AuthenticationError, type Authenticator, type Principal } from '../../identity/index.ts'
 import type { FailedAuthentications } from '../../limits/index.ts'
 import { advance, type Authenticated, type Received } from '../context.ts'
-import { CatalogError, getRefusalOptions, quoteForMessage, refusals } from '../../catalog-api/index.ts'
+import { CatalogError, quoteForMessage, refusals } from '../../catalog-api/index.ts'
 import { isCrossSite, type SendingPage } from '../../lib/index.ts'
 import type { Scheme } from './receive.ts'
 import type { ReceivedHead } from '../downstream.ts'
@@ -54,7 +54,7 @@ export class CrossSiteError extends CatalogError {
     const message =
       `a page of ${from} sent this request with a credential that browsers add; ` +
       'expected a page of this host, or an API key or a bearer token'
-    super(refusals.cross_site.kind, message, getRefusalOptions('cross_site'))
+    super(refusals.cross_site.kind, message, { reason: 'cross_site' })
     this.principal = principal
     this.page = page
   }
