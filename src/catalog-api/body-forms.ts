@@ -1,5 +1,12 @@
-import { createFormReader, createOpenForm, isOpen, type JsonForm, mergeForms, noValue } from '../lib/index.ts'
-import { cacheByOperation } from './requirements.ts'
+import {
+  createFormReader,
+  createOpenForm,
+  isOpen,
+  type JsonForm,
+  memoizeByObject,
+  mergeForms,
+  noValue,
+} from '../lib/index.ts'
 import { listIdMembers, type Operation } from './operations.ts'
 import { findSchemas, schemaDefinitions } from './schemas.ts'
 
@@ -24,15 +31,13 @@ const createForm = createFormReader(schemaDefinitions)
  * Returns the form of the JSON that the catalog API gives to a response, created once; undefined if it says nothing of
  * it.
  */
-export const getResponseForm: (operation: Operation) => JsonForm | undefined = cacheByOperation(
-  ({ name }) => {
-    const schema = findSchemas(name)?.response
-    return schema && createForm(schema)
-  },
-)
+export const getResponseForm: (operation: Operation) => JsonForm | undefined = memoizeByObject(({ name }) => {
+  const schema = findSchemas(name)?.response
+  return schema && createForm(schema)
+})
 
 /** Returns the form of the JSON body of an operation, created once. It has all members that a body may repeat. */
-export const getRequestForm: (operation: Operation) => JsonForm = cacheByOperation((operation) => {
+export const getRequestForm: (operation: Operation) => JsonForm = memoizeByObject((operation) => {
   const schemas = findSchemas(operation.name)
   if (schemas === undefined) return createExtraForm(operation)
   const form = createForm(schemas.request)
@@ -56,7 +61,7 @@ export type AllowedMembers = Readonly<Record<string, readonly string[]>>
 
 /** Creates a function like `getRequestForm` that adds these members. */
 export function createRequestForms(allowed: AllowedMembers): (operation: Operation) => JsonForm {
-  return cacheByOperation((operation) =>
+  return memoizeByObject((operation) =>
     (allowed[operation.name] ?? []).reduce(
       (form, path) => allowMember(form, path.split('.')),
       getRequestForm(operation),

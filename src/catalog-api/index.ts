@@ -111,6 +111,7 @@ export {
   type BatchEntries,
   type BodyReference,
   type BuiltInOperation,
+  destinationPermission,
   type Effect,
   everyElement,
   findOperation,
@@ -153,8 +154,6 @@ export {
   unknownOperationError,
 } from './request-target.ts'
 export {
-  cacheByOperation,
-  destinationPermission,
   getNameSpace,
   getNamespaceDepth,
   getRequirements,
@@ -164,8 +163,7 @@ export {
 } from './requirements.ts'
 export {
   assertFactSource,
-  factForMember,
-  factForQueryMember,
+  findFact,
   foldName,
   isDecisiveName,
   isDecisiveParameter,

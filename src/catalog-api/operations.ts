@@ -93,12 +93,11 @@ export const everyElement = '[]'
 
 /**
  * References `{name, namespace_path}` in the body: at a path in each outermost member of this name, at any depth. A
- * reference that names no object requires `unresolved` on the root.
+ * reference that names no object requires ReadAnyTable on the root.
  */
 export interface BodyReference {
   readonly member: string
   readonly path: readonly string[]
-  readonly unresolved: string
 }
 
 /** A member of the body of an extra operation that holds the id of a further object. */
@@ -197,7 +196,7 @@ class Defaults {
   readonly multipart: 'begins' | 'names' | 'mayName' | undefined = undefined
   /** Parameters and members that an audit record holds besides the facts. */
   readonly recorded: readonly string[] = []
-  /** Members of the response to a change that are only sent to callers that may describe the object. */
+  /** Members of the response to a change, besides `describing`, that are only sent to callers that may describe the object. */
   readonly describes: readonly string[] = []
   /** Further members of the body of an extra operation; those of the catalog API are in its request schema. */
   readonly members: readonly string[] = []
@@ -207,6 +206,7 @@ class Defaults {
   /** The response has the status 202 and a `job_id` if a job continues the work. */
   readonly mayStartJob: boolean = false
   readonly response: ResponseForm = 'json'
+  /** Default: `next` for a commit to a table in `committingGroups`. */
   readonly versions: VersionEffect | undefined = undefined
   /** Its member `version` is the version that it creates. */
   readonly statesVersion: boolean = false
@@ -233,7 +233,7 @@ class Defaults {
   readonly removesName: boolean = false
   /** Afterwards the content of the table has, or may be given, another name, branch or version. */
   readonly moves: boolean = false
-  /** Errors besides those of every operation, and those for an object or a namespace that does not exist. */
+  /** Errors besides those that follow from the rest of the entry: see openapi/error-responses.ts. */
   readonly errors: readonly ErrorName[] = []
 }
 
@@ -263,14 +263,12 @@ const queryHalves = [
   'full_text_query.string_query',
   'full_text_query.structured_query',
 ] as const
-const nestedQuery = [
-  'query.id',
-  'query.context',
-  ...queryHalves.map((path) => `query.${path}` as const),
-] as const
 
 /** Kinds with the names and the rules of tables. */
 const tableKinds = ['table', 'materialized_view', 'view'] as const
+
+/** What moving a table requires on its new id. */
+export const destinationPermission = 'CreateTable'
 
 function requireIf(
   when: RequirementCondition,
@@ -324,12 +322,12 @@ const readSource = [
 
 const useFunction = {
   permission: 'UseFunction',
-  on: { member: 'function', path: ['application', 'function'], unresolved: 'ReadAnyTable' },
+  on: { member: 'function', path: ['application', 'function'] },
   requiredBy: 'the function that the body refers to',
 } as const
 const useSecrets = {
   permission: 'UseSecret',
-  on: { member: 'secret_bindings', path: [everyElement, 'secret_ref'], unresolved: 'ReadAnyTable' },
+  on: { member: 'secret_bindings', path: [everyElement, 'secret_ref'] },
   requiredBy: 'a secret that the body refers to',
 } as const
 
@@ -348,14 +346,10 @@ function dropBeneathIf(fact: FactName, is: string, requiredBy: string): readonly
   return dropOperations.map((permission) => requireIf({ fact, is }, permission, requiredBy, 'beneath'))
 }
 
-const branchInBody = { branch: ['body.branch'] } as const
 const branchInQuery = { branch: ['query.branch'] } as const
 const branchAnywhere = { branch: ['query.branch', 'body.branch'] } as const
 
-/** Most commits make one version, on the branch that the body names. */
-const nextVersion = { facts: branchInBody, versions: 'next' } as const
 const paging = { page_token: 'string', limit: 'integer' } as const
-const rowErrors = ['ConcurrentModification', 'InvalidTableState', 'TableSchemaValidationError'] as const
 /** Steps of a multipart write. The parts state the mode; the rows of all become visible when the write is completed. */
 const multipartWrite = { body: 'none', facts: branchAnywhere, requires: [insertRows] } as const
 const namedMultipartWrite = {
@@ -366,15 +360,14 @@ const namedMultipartWrite = {
   recorded: ['upload_id'],
 } as const
 const createsIndex = {
-  ...nextVersion,
   recorded: ['name'],
   mayStartJob: true,
-  errors: ['TableIndexAlreadyExists', 'TableColumnNotFound', 'ConcurrentModification'],
+  errors: ['TableIndexAlreadyExists'],
 } as const
 const describesPlan = {
   facts: { branch: ['body.branch', 'body.query.branch'] },
   alsoFlat: true,
-  emptyIsAbsent: [...queryHalves, ...nestedQuery],
+  emptyIsAbsent: queryHalves,
 } as const
 const listsReferences = {
   methods: ['GET', 'POST'],
@@ -430,6 +423,11 @@ const onFunction = on('function')
 const onSecret = on('secret')
 const onAll = on('none', '/v1/')
 
+/** Of a branch of a table, which the body names. */
+function onBranch<const Entry extends Known<Entry>>(path: string, access: Access, entry: Entry) {
+  return { ...onTable(path, access, entry), facts: { branch: ['body.branch'] } } as const
+}
+
 /** Of the realtime engine: each has the path of before 0.41 as well, and names no branch. */
 function onRte<const Entry extends Known<Entry>>(path: string, alias: string, access: Access, entry: Entry) {
   const rest = {
@@ -464,9 +462,7 @@ export const operations = {
     facts: { mode: ['body.mode'], properties: ['body.properties'], location: ['properties.location'] },
     modes: ['Create', 'ExistOk', 'Overwrite'],
     emptyIsAbsent: ['properties'],
-    describes: ['properties'],
     requires: [...dropBeneathIf('mode', 'overwrite', 'mode Overwrite'), chooseLocation],
-    errors: ['NamespaceAlreadyExists'],
   }),
   ListNamespaces: onNamespace('list', reads('browse'), {
     ...paged,
@@ -484,7 +480,6 @@ export const operations = {
     facts: { mode: ['body.mode'], behavior: ['body.behavior'] },
     modes: ['Fail', 'Skip'],
     behaviors: ['Restrict', 'Cascade'],
-    describes: ['properties'],
     requires: dropBeneathIf('behavior', 'cascade', 'behavior Cascade'),
     removesName: true,
     errors: ['NamespaceNotEmpty'],
@@ -518,10 +513,8 @@ export const operations = {
     modes: ['Create', 'Overwrite'],
     unknownBranch: 'always',
     emptyIsAbsent: ['properties'],
-    describes: ['location', 'properties'],
     requires: [overwriteTable, { permission: 'ChooseLocation', requiredBy: 'a location' }],
     versions: 'restart',
-    errors: ['TableAlreadyExists', 'ConcurrentModification'],
   }),
   CloneTable: onTable('clone', commits('admin', undelegated), {
     summary: 'Creates a table from the dataset at a location',
@@ -531,13 +524,7 @@ export const operations = {
     // The source may be any dataset that the upstream can read: no id says which table it is, if it is one.
     requires: [readAnyTable, { permission: 'ChooseLocation', requiredBy: 'source_location' }],
     versions: 'restart',
-    errors: [
-      'TableNotFound',
-      'TableAlreadyExists',
-      'TableVersionNotFound',
-      'TableTagNotFound',
-      'ConcurrentModification',
-    ],
+    errors: ['TableNotFound'],
   }),
   DescribeTable: onTable('describe', reads('browse'), {
     summary: 'Describes a table',
@@ -549,7 +536,6 @@ export const operations = {
     vends: true,
     readsPart: 'description',
     describesKinds: tableKinds,
-    errors: ['TableVersionNotFound'],
   }),
   TableExists: onTable('exists', reads('browse'), {
     summary: 'Checks whether a table exists',
@@ -560,21 +546,18 @@ export const operations = {
   DropTable: onTable('drop', commits('drop'), {
     ...dropsTable,
     summary: 'Drops a table with its data',
-    describes: ['location', 'properties'],
   }),
   DeregisterTable: onTable('deregister', changes('drop'), {
     summary: 'Removes a table from the catalog and keeps its data',
     unknownBranch: 'always',
-    describes: ['location', 'properties'],
     removesName: true,
     moves: true,
   }),
-  RestoreTable: onTable('restore', commits('admin', delegated), {
-    ...nextVersion,
+  RestoreTable: onBranch('restore', commits('admin', delegated), {
     summary: 'Restores an older version of a table',
+    versions: 'next',
     recorded: ['version'],
     moves: true,
-    errors: ['TableVersionNotFound', 'ConcurrentModification'],
   }),
   RenameTable: onTable('rename', changes('admin', delegated), {
     summary: 'Renames or moves a table',
@@ -583,11 +566,10 @@ export const operations = {
       newName: ['body.new_table_name'],
     },
     unknownBranch: 'always',
-    requires: [requireIf({ fact: 'newName' }, 'CreateTable', 'the destination', 'destination')],
+    requires: [requireIf({ fact: 'newName' }, destinationPermission, 'the destination', 'destination')],
     requiredFacts: ['newName'],
     removesName: true,
     moves: true,
-    errors: ['TableAlreadyExists', 'ConcurrentModification'],
   }),
   UpdateTableSchemaMetadata: onTable('schema_metadata/update', commits('schema', delegated), {
     summary: 'Changes the metadata of the schema of a table',
@@ -595,9 +577,6 @@ export const operations = {
     query: { branch: 'string' },
     columnMetadata: 'stored',
     facts: branchInQuery,
-    describes: ['metadata'],
-    versions: 'next',
-    errors: ['ConcurrentModification'],
   }),
   ListTableVersions: onTable('version/list', reads('browse'), {
     summary: 'Lists the versions of a table',
@@ -611,25 +590,20 @@ export const operations = {
     facts: { branch: ['body.branch'], manifestPath: ['body.manifest_path'], metadata: ['body.metadata'] },
     recorded: ['version', 'manifest_size', 'e_tag', 'naming_scheme'],
     requiredFacts: ['manifestPath'],
-    versions: 'next',
     statesVersion: true,
-    errors: ['ConcurrentModification'],
   }),
-  DescribeTableVersion: onTable('version/describe', reads('browse'), {
+  DescribeTableVersion: onBranch('version/describe', reads('browse'), {
     summary: 'Describes a version of a table',
-    facts: branchInBody,
-    errors: ['TableVersionNotFound'],
   }),
-  BatchDeleteTableVersions: onTable('version/delete', commits('drop'), {
+  BatchDeleteTableVersions: onBranch('version/delete', commits('drop'), {
     summary: 'Deletes ranges of versions of a table',
-    facts: branchInBody,
     recorded: ['ranges'],
     references: 'names',
   }),
   BatchCreateTableVersions: onAll('table/version/batch-create', commits('commit', delegated), {
     summary: 'Commits versions of several tables at once',
     entries: { member: 'entries', operation: 'CreateTableVersion', results: 'versions' },
-    errors: ['NamespaceNotFound', 'TableNotFound', 'ConcurrentModification'],
+    errors: ['NamespaceNotFound', 'TableNotFound'],
   }),
   BatchCommitTables: onAll('table/batch-commit', commits('commit', delegated), {
     summary: 'Commits changes of several tables at once',
@@ -643,34 +617,25 @@ export const operations = {
       },
       results: 'results',
     },
-    describes: ['location', 'properties'],
     vends: true,
-    errors: ['NamespaceNotFound', 'TableNotFound', 'TableAlreadyExists', 'ConcurrentModification'],
+    errors: ['NamespaceNotFound', 'TableNotFound', 'TableAlreadyExists'],
   }),
-  AlterTableAlterColumns: onTable('alter_columns', commits('schema', delegated), {
-    ...nextVersion,
+  AlterTableAlterColumns: onBranch('alter_columns', commits('schema', delegated), {
     summary: 'Changes columns of a table',
     columnMetadata: 'stored',
     requires: [readAnyTableIf('virtual_column'), referenceData],
-    errors: ['TableColumnNotFound', 'ConcurrentModification', 'TableSchemaValidationError'],
   }),
-  UpdateFieldMetadata: onTable('update_field_metadata', commits('schema', delegated), {
-    ...nextVersion,
+  UpdateFieldMetadata: onBranch('update_field_metadata', commits('schema', delegated), {
     summary: 'Changes the metadata of columns of a table',
     columnMetadata: 'stored',
     requires: [referenceData],
-    describes: ['fields'],
-    errors: ['TableColumnNotFound', 'ConcurrentModification'],
   }),
-  AlterTableDropColumns: onTable('drop_columns', commits('schema', delegated), {
-    ...nextVersion,
+  AlterTableDropColumns: onBranch('drop_columns', commits('schema', delegated), {
     summary: 'Drops columns of a table',
-    errors: ['TableColumnNotFound', 'ConcurrentModification'],
   }),
-  GetTableStats: onTable('stats', reads('browse'), {
+  GetTableStats: onBranch('stats', reads('browse'), {
     summary: 'Returns statistics of a table',
     methods: ['GET', 'POST'],
-    facts: branchInBody,
   }),
   InsertIntoTable: onTable('insert', commits('write'), {
     summary: 'Inserts rows into a table',
@@ -684,8 +649,6 @@ export const operations = {
     multipart: 'mayName',
     recorded: ['upload_id', 'upload_part_id'],
     requires: [overwriteTable, referenceData],
-    versions: 'next',
-    errors: rowErrors,
   }),
   CreateMultipartWrite: onTable('multipart_write/create', changes('write'), {
     ...multipartWrite,
@@ -696,8 +659,7 @@ export const operations = {
   CompleteMultipartWrite: onTable('multipart_write/complete', commits('write'), {
     ...namedMultipartWrite,
     summary: 'Inserts the rows of all parts',
-    versions: 'next',
-    errors: rowErrors,
+    errors: ['TableSchemaValidationError'],
   }),
   AbortMultipartWrite: onTable('multipart_write/abort', changes('write'), {
     ...namedMultipartWrite,
@@ -739,43 +701,32 @@ export const operations = {
       ),
       referenceData,
     ],
-    versions: 'next',
-    errors: ['TableColumnNotFound', 'ConcurrentModification', 'InvalidTableState'],
   }),
   UpdateTable: onTable('update', commits('write'), {
     summary: 'Updates rows of a table',
     facts: { branch: ['body.branch'], properties: ['body.properties'], location: ['properties.location'] },
     unknownBranch: 'properties',
     recorded: ['predicate'],
-    describes: ['properties'],
     requires: [
       // A change of the whole table together with one of a branch requires both.
       requireIf({ fact: 'properties' }, 'UpdateTable', 'its branch'),
       chooseLocation,
     ],
-    versions: 'next',
-    errors: ['TableColumnNotFound', 'ConcurrentModification', 'InvalidTableState'],
   }),
-  DeleteFromTable: onTable('delete', commits('write'), {
-    ...nextVersion,
+  DeleteFromTable: onBranch('delete', commits('write'), {
     summary: 'Deletes rows of a table',
     recorded: ['predicate'],
-    errors: ['ConcurrentModification', 'InvalidTableState'],
   }),
-  QueryTable: onTable('query', reads('query'), {
+  QueryTable: onBranch('query', reads('query'), {
     summary: 'Queries rows of a table',
-    facts: branchInBody,
     emptyIsAbsent: queryHalves,
     readsPart: 'query',
     response: 'arrow',
-    errors: ['TableVersionNotFound', 'TableColumnNotFound'],
   }),
-  CountTableRows: onTable('count_rows', reads('query'), {
+  CountTableRows: onBranch('count_rows', reads('query'), {
     summary: 'Counts the rows of a table',
     methods: ['GET', 'POST'],
-    facts: branchInBody,
     readsPart: 'count',
-    errors: ['TableVersionNotFound'],
   }),
   CreateTable: onTable('create', commits('create'), {
     summary: 'Creates a table with rows',
@@ -790,20 +741,17 @@ export const operations = {
       storageOptions: ['query.storage_options'],
     },
     modes: ['Create', 'ExistOk', 'Overwrite'],
-    describes: ['location', 'properties', 'version'],
+    describes: ['version'],
     requires: [overwriteTable, chooseLocation, chooseStorage, referenceData],
     vends: true,
     versions: 'restart',
-    errors: ['TableAlreadyExists', 'ConcurrentModification', 'TableSchemaValidationError'],
   }),
   // Policies that allow QueryTable alone do not allow blobs, which are larger than rows by orders of magnitude.
-  FetchTableBlobs: onTable('fetch_blobs', reads('query'), {
+  FetchTableBlobs: onBranch('fetch_blobs', reads('query'), {
     summary: 'Returns values of a blob column of a table',
-    facts: branchInBody,
     recorded: ['column', 'row_ids', 'version'],
     requires: [queryTable],
     response: 'arrow-stream',
-    errors: ['TableVersionNotFound', 'TableColumnNotFound'],
   }),
   GetTableBlob: onTable('blob/{column}/{row_id}/bytes', reads('query'), {
     summary: 'Returns a value of a blob column of a table, or a part of it',
@@ -824,7 +772,6 @@ export const operations = {
     requestHeaders: ['if-none-match', 'if-range', 'range'],
     responseHeaders: ['accept-ranges', 'content-range', 'etag', 'last-modified'],
     response: 'bytes',
-    errors: ['TableVersionNotFound', 'TableColumnNotFound'],
   }),
   ExplainTableQueryPlan: onTable('explain_plan', reads('query'), {
     ...describesPlan,
@@ -844,15 +791,11 @@ export const operations = {
     columnMetadata: 'stored',
     facts: branchAnywhere,
     requires: [readAnyTableIf('virtual_column'), useFunction, referenceData],
-    versions: 'next',
-    errors: ['ConcurrentModification', 'TableSchemaValidationError'],
   }),
-  AlterTableBackfillColumns: onTable('backfill_column', commits('admin', undelegated), {
+  AlterTableBackfillColumns: onBranch('backfill_column', commits('admin', undelegated), {
     summary: 'Computes the values of a column of a table',
-    facts: branchInBody,
     recorded: ['column', 'where'],
     status: 202,
-    errors: ['TableColumnNotFound'],
   }),
   RefreshMaterializedView: onMaterializedView('refresh', commits('admin', undelegated), {
     summary: 'Refreshes a materialized view',
@@ -868,34 +811,29 @@ export const operations = {
     requires: [readAnyTable],
     status: 201,
     mayStartJob: true,
-    errors: ['TableNotFound', 'TableAlreadyExists'],
+    errors: ['TableNotFound'],
   }),
-  CreateTableIndex: onTable('create_index', commits('index', delegated), {
+  CreateTableIndex: onBranch('create_index', commits('index', delegated), {
     ...createsIndex,
     summary: 'Creates an index of a table',
   }),
-  CreateTableScalarIndex: onTable('create_scalar_index', commits('index', delegated), {
+  CreateTableScalarIndex: onBranch('create_scalar_index', commits('index', delegated), {
     ...createsIndex,
     summary: 'Creates a scalar index of a table',
   }),
-  ListTableIndices: onTable('index/list', reads('browse'), {
+  ListTableIndices: onBranch('index/list', reads('browse'), {
     summary: 'Lists the indexes of a table',
     methods: ['GET', 'POST'],
-    facts: branchInBody,
   }),
-  DescribeTableIndexStats: onTable('index/{index_name}/stats', reads('browse'), {
+  DescribeTableIndexStats: onBranch('index/{index_name}/stats', reads('browse'), {
     summary: 'Returns statistics of an index of a table',
     methods: ['GET', 'POST'],
-    facts: branchInBody,
-    errors: ['TableIndexNotFound'],
   }),
   DropTableIndex: onTable('index/{index_name}/drop', commits('index', delegated), {
     summary: 'Drops an index of a table',
     body: 'none',
     query: { branch: 'string' },
     facts: branchAnywhere,
-    versions: 'next',
-    errors: ['TableIndexNotFound'],
   }),
   ListTableTags: onTable('tags/list', reads('browse'), {
     ...listsReferences,
@@ -905,7 +843,6 @@ export const operations = {
     summary: 'Returns the version that a tag names',
     facts: { tag: ['body.tag'] },
     unknownBranch: 'always',
-    errors: ['TableTagNotFound'],
   }),
   DeclareTable: onTable('declare', changes('create'), {
     summary: 'Reserves the location of a table without data',
@@ -917,29 +854,25 @@ export const operations = {
       vendCredentials: ['body.vend_credentials'],
     },
     emptyIsAbsent: ['properties'],
-    describes: ['location', 'properties'],
     requires: [chooseLocation, vendCredentials],
     vends: true,
-    errors: ['TableAlreadyExists', 'ConcurrentModification'],
   }),
   CreateTableTag: onTable('tags/create', changes('admin', delegated), {
     summary: 'Creates a tag of a table',
     facts: { tag: ['body.tag'], branch: ['body.branch'] },
     recorded: ['version'],
-    errors: ['TableTagAlreadyExists', 'TableVersionNotFound', 'ConcurrentModification'],
+    errors: ['TableTagAlreadyExists'],
   }),
   DeleteTableTag: onTable('tags/delete', changes('admin', delegated), {
     summary: 'Deletes a tag of a table',
     facts: { tag: ['body.tag'] },
     unknownBranch: 'always',
-    errors: ['TableTagNotFound'],
   }),
   UpdateTableTag: onTable('tags/update', changes('admin', delegated), {
     summary: 'Moves a tag of a table to another version',
     facts: { tag: ['body.tag'], branch: ['body.branch'] },
     unknownBranch: 'always',
     recorded: ['version'],
-    errors: ['TableTagNotFound', 'TableVersionNotFound', 'ConcurrentModification'],
   }),
   ListTableBranches: onTable('branches/list', reads('browse'), {
     ...listsReferences,
@@ -968,8 +901,6 @@ export const operations = {
   AlterTransaction: onTransaction('alter', changes('admin', delegated), {
     summary: 'Changes a transaction',
     unknownBranch: 'always',
-    describes: ['properties'],
-    errors: ['ConcurrentModification'],
   }),
   // The following are operations of the remote client of LanceDB that the interface does not have.
   // It displaces what others have in the cache.
@@ -977,12 +908,10 @@ export const operations = {
     summary: 'Loads an index of a table into the cache of the server',
     body: 'none',
     unknownBranch: 'always',
-    errors: ['TableIndexNotFound'],
   }),
   PrewarmTableData: onTable('page_cache/prewarm', reads('admin', delegated), {
     summary: 'Loads columns of a table into the cache of the server',
     unknownBranch: 'always',
-    errors: ['TableColumnNotFound'],
   }),
   // The realtime engine (RTE) is a second way of writing, which 0.40 calls LSM: merged rows are in logs of the server, and
   // only compaction commits them. Requests name no branch.
@@ -990,12 +919,10 @@ export const operations = {
   EnableTableRte: onRte('enable_rte', 'set_lsm_write_spec', commits('admin', undelegated), {
     summary: 'Lets the realtime engine write the merged rows of a table',
     recorded: ['sharding', 'maintained_indexes', 'writer_config_defaults'],
-    errors: ['TableColumnNotFound', 'TableIndexNotFound', 'ConcurrentModification'],
   }),
   DisableTableRte: onRte('disable_rte', 'unset_lsm_write_spec', commits('admin', delegated), {
     summary: 'Ends the writing of the realtime engine',
     body: 'none',
-    errors: ['ConcurrentModification'],
   }),
   FlushTableRte: onRte('flush_rte', 'flush_lsm', changes('admin', delegated), {
     summary: 'Lets the realtime engine write its rows from memory to storage',
@@ -1008,7 +935,6 @@ export const operations = {
     body: 'none',
     status: 202,
     response: 'empty',
-    errors: ['ConcurrentModification'],
   }),
   GetTableRteStats: onRte('get_rte_stats', 'get_lsm_stats', reads('admin', delegated), {
     summary: 'Returns statistics of the realtime engine about a table',
@@ -1037,7 +963,6 @@ export const operations = {
     unknownBranch: 'always',
     recorded: ['query'],
     requires: [readAnyTable],
-    errors: ['TableAlreadyExists'],
   }),
   DescribeView: onView('describe', reads('admin', delegated), { summary: 'Describes a view', body: 'none' }),
   DropView: onView('drop', changes('drop'), {
@@ -1078,7 +1003,6 @@ export const operations = {
     summary: 'Creates a secret',
     creates: true,
     holdsSecret: true,
-    errors: ['TableAlreadyExists'],
   }),
   AlterSecret: onSecret('alter', changes('admin', delegated), {
     summary: 'Replaces the value of a secret',
@@ -1104,24 +1028,20 @@ export const operations = {
     facts: { sourceBranch: ['body.from_branch'] },
     requires: [readSourceBranch],
     references: 'names',
-    errors: ['TableBranchNotFound'],
   }),
   CherryPickTableBranch: onTable('branches/cherry_pick', commits('admin', delegated), {
     summary: 'Applies the new columns of a branch of a table to main',
     facts: { sourceBranch: ['body.from_branch'] },
     // A dry run counts as a commit: an upstream that does not know the member would make one.
     recorded: ['dry_run'],
-    describes: ['diff', 'preview'],
     requires: [readSourceBranch],
     statusWithoutEffect: 409,
     references: 'names',
     moves: true,
-    errors: ['TableBranchNotFound', 'ConcurrentModification'],
   }),
   // Messages may also quote the code of a function and its secrets.
-  ListFunctionErrors: onTable('errors', reads('admin', delegated), {
+  ListFunctionErrors: onBranch('errors', reads('admin', delegated), {
     summary: 'Lists the errors of functions in rows of a table',
-    facts: branchInBody,
     selectsJob: true,
     requires: [{ ...queryTable, requiredBy: 'messages with values of rows' }],
   }),
@@ -1138,7 +1058,6 @@ export const operations = {
   AddGrant: onGrants('acl/add', 'change', {
     summary: 'Adds a grant of the server',
     recorded: ['object', 'subject', 'privilege'],
-    errors: ['ConcurrentModification'],
   }),
   DeleteGrant: onGrants('acl/delete', 'change', {
     summary: 'Deletes a grant of the server',
@@ -1150,7 +1069,6 @@ export const operations = {
   AddRoleBinding: onGrants('role_binding/add', 'change', {
     summary: 'Gives a role of the server',
     recorded: ['subject', 'role'],
-    errors: ['ConcurrentModification'],
   }),
   DeleteRoleBinding: onGrants('role_binding/delete', 'change', {
     summary: 'Takes a role of the server away',
@@ -1189,13 +1107,17 @@ export interface BuiltInOperation extends Operation {
   readonly name: OperationName
 }
 
+/** Members of responses to changes that describe the object, its columns or its rows. */
+const describing = ['location', 'properties', 'fields', 'diff', 'preview']
+
 /** Completes an entry by the defaults, and by what follows from it. */
 export function complete<Name extends AnyOperationName>(
   name: Name,
   definition: Definition,
 ): Operation & { readonly name: Name } {
   const entry: Required<Definition> = Object.assign(new Defaults(), definition)
-  const { path, method, methods, body } = entry
+  const { path, method, methods, body, alsoFlat } = entry
+  const absent = ['id', 'context', ...entry.emptyIsAbsent]
   const facts = getKeys(entry.facts).map(
     (fact) => [fact, (entry.facts[fact] ?? []).map(parseFactSource)] as const,
   )
@@ -1207,21 +1129,21 @@ export function complete<Name extends AnyOperationName>(
     query: new Map<string, ParameterType>([['delimiter', 'string'], ...Object.entries(entry.query)]),
     facts,
     factsWithSeveralSources: facts.filter(([, sources]) => sources.filter(isDirectSource).length > 1),
-    emptyIsAbsent: new Set(['id', 'context', ...entry.emptyIsAbsent]),
+    emptyIsAbsent: new Set(alsoFlat ? [...absent, ...absent.map((name) => `query.${name}`)] : absent),
     routeMembers: body === 'json' || body === 'none' ? routeMembers : [],
     reveals: [...entry.reveals, ...entry.describesKinds],
-    errors: [...listMissing(entry), ...entry.errors],
+    describes: entry.effect === 'read' ? [] : [...describing, ...entry.describes],
+    versions: entry.versions ?? (makesVersion(entry) ? 'next' : undefined),
     part: undefined,
   }
   if (entry.multipart !== 'mayName') return operation
   return { ...operation, part: { ...operation, effect: 'change', versions: undefined } }
 }
 
-/** What an operation on an object finds missing: the namespace only, if it creates the object. */
-function listMissing({ object, creates }: Required<Definition>): readonly ErrorName[] {
-  if (object === 'none') return []
-  if (object === 'transaction') return ['TransactionNotFound']
-  return object === 'namespace' || creates ? ['NamespaceNotFound'] : ['NamespaceNotFound', 'TableNotFound']
+const committingGroups: readonly unknown[] = ['write', 'commit', 'index', 'schema']
+
+function makesVersion({ object, effect, group }: Definition): boolean {
+  return object === 'table' && effect === 'commit' && committingGroups.includes(group)
 }
 
 /** A key of the properties is no source of the whole properties fact. */

@@ -1,9 +1,8 @@
 import { describeFactSource, type FactName, type FactSource } from './facts.ts'
-import { refusal, type CatalogError } from './catalog-error.ts'
+import { refusal } from './catalog-error.ts'
 import { getOperation, operationNames, type Operation } from './operations.ts'
 import { apiKeyHeader, factHeaders, lancedbDatabaseHeader, lancedbPrefixHeader } from './headers.ts'
-import { collectMemberNames, describeDefinitions, describeSchema } from './openapi/json-schemas.ts'
-import { findSchemas } from './schemas.ts'
+import { collectMemberNames, findSchemas } from './schemas.ts'
 
 type RequestPart = Exclude<FactSource['in'], 'properties'>
 
@@ -41,39 +40,15 @@ const decisiveMembers: ReadonlySet<string> = new Set([
  */
 export function assertFactSource(operation: Operation, part: RequestPart, name: string): void {
   const fact = factsByName.get(name)
-  if (fact === undefined || ambiguousNames.has(name)) return
-  if (findFact(operation, part, name) === undefined) throw misplacedFactError(operation, part, name, fact)
-}
-
-function misplacedFactError(
-  operation: Operation,
-  part: RequestPart,
-  name: string,
-  fact: FactName,
-): CatalogError {
+  if (fact === undefined || ambiguousNames.has(name) || findFact(operation, part, name) !== undefined) return
   const [source] = operation.facts.find(([other]) => other === fact)?.[1] ?? []
   const remedy = source === undefined ? 'omit it' : `send it as ${describeFactSource(source)}`
-  return refusal(
-    'misplaced_parameter',
-    `${operation.name} does not accept ${describePart(part, name)}; ${remedy}`,
-  )
+  const sent = describeFactSource({ in: part, name }).replace(/^the /, '')
+  throw refusal('misplaced_parameter', `${operation.name} does not accept ${sent}; ${remedy}`)
 }
 
-function describePart(part: RequestPart, name: string): string {
-  return describeFactSource({ in: part, name }).replace(/^the /, '')
-}
-
-/** Returns the fact that a body member of this name states in the operation, if any. */
-export function factForMember(operation: Operation, name: string): FactName | undefined {
-  return findFact(operation, 'body', name)
-}
-
-/** Returns the fact that a member of the object `query` in the body states in the operation, if any. */
-export function factForQueryMember(operation: Operation, name: string): FactName | undefined {
-  return findFact(operation, 'body.query', name)
-}
-
-function findFact({ facts }: Operation, part: RequestPart, name: string): FactName | undefined {
+/** Returns the fact that a name in this part of a request states in the operation, if any. */
+export function findFact({ facts }: Operation, part: RequestPart, name: string): FactName | undefined {
   return facts.find(([, sources]) =>
     sources.some((source) => source.in === part && source.name === name),
   )?.[0]
@@ -151,14 +126,12 @@ function collectReservedNames(): ReadonlySet<string> {
     lancedbDatabaseHeader,
     lancedbPrefixHeader,
   ]
-  const components = describeDefinitions()
   for (const operationName of operationNames) {
     const { query, droppedQuery, facts, recorded, emptyIsAbsent, modes, behaviors } =
       getOperation(operationName)
     names.push(...query.keys(), ...droppedQuery, ...recorded, ...emptyIsAbsent, ...modes, ...behaviors)
     for (const [fact, sources] of facts) names.push(fact, ...sources.map((source) => source.name))
-    const request = describeSchema(findSchemas(operationName)?.request ?? {}, components)
-    names.push(...collectMemberNames(request, components))
+    names.push(...collectMemberNames(findSchemas(operationName)?.request))
   }
   return new Set(names.map(foldName))
 }

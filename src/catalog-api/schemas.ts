@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { getMembers } from '../lib/index.ts'
 import { isOperationName, type OperationName } from './operations.ts'
 
 /** A schema of JSON Schema 2020-12, the dialect of OpenAPI 3.1. */
@@ -31,4 +32,20 @@ export const schemaDefinitions = file.$defs
 /** Returns undefined for an extra operation, of which only the settings say something. */
 export function findSchemas(name: string): OperationSchemas | undefined {
   return isOperationName(name) ? file.operations[name] : undefined
+}
+
+/** Collects the names of the members of a schema at any depth, also in schemas that it refers to. */
+export function collectMemberNames(schema: unknown): ReadonlySet<string> {
+  const names = new Set<string>()
+  const visited = new Set<unknown>()
+  const visit = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null || visited.has(value)) return
+    visited.add(value)
+    for (const [key, member] of Object.entries(value)) {
+      if (key === 'properties') for (const name of Object.keys(getMembers(member))) names.add(name)
+      visit(key === '$ref' ? schemaDefinitions[String(member).replace('#/$defs/', '')] : member)
+    }
+  }
+  visit(schema)
+  return names
 }

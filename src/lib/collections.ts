@@ -58,8 +58,8 @@ function getOrCreateNext<Found>({ next }: MemoNode<Found>, label: string): MemoN
   return child
 }
 
-/** Caches what is made of an object in a weak map. The object must not change. */
-export function memoizeByObject<Value extends object, Made extends string | object>(
+/** Caches what is made of an object in a weak map, unless it is undefined. The object must not change. */
+export function memoizeByObject<Value extends object, Made>(
   make: (value: Value) => Made,
 ): (value: Value) => Made {
   const cache = new WeakMap<Value, Made>()

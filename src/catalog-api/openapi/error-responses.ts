@@ -36,29 +36,41 @@ export const errorResponseSchema: JsonSchema = {
   },
 }
 
-/** 404 errors by the request member that names the object. Versions only count if the operation reads one. */
-const errorsByMember: readonly (readonly [member: string, error: ErrorName])[] = [
-  ['branch', 'TableBranchNotFound'],
-  ['from_branch', 'TableBranchNotFound'],
-  ['from_version', 'TableVersionNotFound'],
-  ['predicate', 'TableColumnNotFound'],
-  ['filter', 'TableColumnNotFound'],
-]
-const errorsByReadMember: typeof errorsByMember = [
-  ['version', 'TableVersionNotFound'],
-  ['tag', 'TableTagNotFound'],
+/** Errors about what a request names, by members of its body, parameters and placeholders of its path. */
+const errorsByName: readonly (readonly [error: ErrorName, ...names: string[]])[] = [
+  ['TableAlreadyExists', 'new_table_name'],
+  ['TableBranchNotFound', 'branch', 'from_branch'],
+  ['TableColumnNotFound', 'column', 'columns', 'filter', 'on', 'predicate'],
+  ['TableIndexNotFound', 'index_name', 'maintained_indexes'],
+  ['TableTagNotFound', 'tag', 'source_tag'],
+  ['TableVersionNotFound', 'version', 'from_version', 'source_version'],
 ]
 
-/** Includes errors that request members imply at any depth. */
+/** `members` are those of the body at any depth. */
 export function errorsForOperation(operation: Operation, members: ReadonlySet<string>): readonly ErrorName[] {
-  const rules = operation.effect === 'read' ? [...errorsByMember, ...errorsByReadMember] : errorsByMember
+  const { effect, group, path, query, errors, body } = operation
+  const isNamed = (name: string): boolean =>
+    members.has(name) || query.has(name) || path.includes(`{${name}}`)
   const names = new Set<ErrorName>([
     ...commonErrors,
-    ...operation.errors,
-    ...rules.filter(([member]) => members.has(member)).map(([, error]) => error),
-    ...(operation.body === 'arrow' ? (['TableSchemaValidationError'] as const) : []),
+    ...errorsOfObject(operation),
+    ...errorsByName.filter(([, ...own]) => own.some(isNamed)).map(([error]) => error),
+    ...errors,
   ])
+  if (effect !== 'read') names.add('ConcurrentModification')
+  if (group === 'write') names.add('InvalidTableState')
+  if (group === 'schema') names.add('TableColumnNotFound')
+  if (group === 'schema' || body === 'arrow') names.add('TableSchemaValidationError')
   return [...names].toSorted((one, other) => errorCodes[one].code - errorCodes[other].code)
+}
+
+/** An object that is missing, or only its namespace if the operation creates it, and one that exists. */
+function errorsOfObject({ object, creates }: Operation): readonly ErrorName[] {
+  if (object === 'none') return []
+  if (object === 'transaction') return ['TransactionNotFound']
+  if (object === 'namespace')
+    return creates ? ['NamespaceNotFound', 'NamespaceAlreadyExists'] : ['NamespaceNotFound']
+  return ['NamespaceNotFound', creates ? 'TableAlreadyExists' : 'TableNotFound']
 }
 
 export function describeErrors(

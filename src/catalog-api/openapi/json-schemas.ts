@@ -11,7 +11,9 @@ const maxInt32 = 2 ** 31 - 1
  */
 export function describeSchema(schema: JsonSchema, components: ReadonlyMap<string, JsonSchema>): JsonSchema {
   const own = referToComponents(schema)
-  return findReferred(own, components) ?? simplify(own)
+  const { $ref } = own
+  const referred = typeof $ref === 'string' ? components.get($ref.slice(componentPath.length)) : undefined
+  return referred ?? simplify(own)
 }
 
 /** Describes the schemas that others refer to. */
@@ -45,7 +47,11 @@ function simplify(described: unknown): JsonSchema {
   const { properties, additionalProperties } = schema
   return {
     ...withFormat(schema),
-    ...(isObject(properties) && { properties: mapMembers(properties, simplifyMember) }),
+    ...(isObject(properties) && {
+      properties: Object.fromEntries(
+        Object.entries(properties).map(([name, member]) => [name, simplifyMember(member)]),
+      ),
+    }),
     ...(isObject(items) && { items: simplify(items) }),
     ...(isObject(additionalProperties) && { additionalProperties: simplify(additionalProperties) }),
   }
@@ -53,18 +59,14 @@ function simplify(described: unknown): JsonSchema {
 
 /** Null is the same as absent in a member, not in a map. */
 function simplifyMember(member: unknown): JsonSchema {
-  const { type, ...schema } = getMembers(member)
-  return simplify({ ...(type !== undefined && { type: Array.isArray(type) ? type[0] : type }), ...schema })
+  const { type } = getMembers(member)
+  return simplify(Array.isArray(type) ? { ...getMembers(member), type: type[0] } : member)
 }
 
 /** Describes objects with one of several members as one object. */
 function mergeAlternatives(alternatives: readonly unknown[]): JsonSchema {
   const merged = alternatives.map((alternative) => simplify(alternative)['properties'])
   return { type: 'object', properties: Object.assign({}, ...merged), minProperties: 1, maxProperties: 1 }
-}
-
-function mapMembers(members: object, change: (member: unknown) => JsonSchema): JsonSchema {
-  return Object.fromEntries(Object.entries(members).map(([name, member]) => [name, change(member)]))
 }
 
 /** Without a format, generated code has integers of 32 bits. */
@@ -82,29 +84,4 @@ function withFormat(schema: JsonSchema): JsonSchema {
 
 export function schemaReference(name: string): JsonSchema {
   return { $ref: componentPath + name }
-}
-
-/** Collects the names of the members of a schema at any depth, also in schemas that it refers to. */
-export function collectMemberNames(
-  schema: unknown,
-  components: ReadonlyMap<string, JsonSchema>,
-): ReadonlySet<string> {
-  const names = new Set<string>()
-  const visited = new Set<unknown>()
-  const visit = (value: unknown): void => {
-    if (typeof value !== 'object' || value === null || visited.has(value)) return
-    visited.add(value)
-    visit(findReferred(value, components))
-    for (const [key, member] of Object.entries(value)) {
-      if (key === 'properties') for (const name of Object.keys(getMembers(member))) names.add(name)
-      visit(member)
-    }
-  }
-  visit(schema)
-  return names
-}
-
-function findReferred(schema: object, components: ReadonlyMap<string, JsonSchema>): JsonSchema | undefined {
-  const { $ref } = getMembers(schema)
-  return typeof $ref === 'string' ? components.get($ref.slice(componentPath.length)) : undefined
 }

@@ -1,18 +1,11 @@
 import { getMembers, memoize } from '../../lib/index.ts'
-import {
-  headerDialects,
-  apiKeyHeader,
-  arrowFileType,
-  arrowStreamType,
-  factHeaders,
-  requestIdHeader,
-} from '../headers.ts'
+import { headerDialects, apiKeyHeader, arrowFileType, arrowStreamType, requestIdHeader } from '../headers.ts'
 import { defaultDelimiter } from '../identifiers.ts'
 import { describeParameters, sharedParameters, describeNeeds } from './parameters.ts'
 import { describeErrors, errorResponseSchema, errorsForOperation } from './error-responses.ts'
-import { collectMemberNames, describeDefinitions, describeSchema, schemaReference } from './json-schemas.ts'
+import { describeDefinitions, describeSchema, schemaReference } from './json-schemas.ts'
 import { getOperation, operationNames, type Operation } from '../operations.ts'
-import { findSchemas, type JsonSchema } from '../schemas.ts'
+import { collectMemberNames, findSchemas, type JsonSchema } from '../schemas.ts'
 
 /** Path of the document. It needs no authentication: the interface is public. */
 export const openApiPath = '/openapi.json'
@@ -141,14 +134,13 @@ function describeOperation(operation: Operation, components: Components) {
     description: describeNeeds(operation),
     'x-effect': operation.effect,
     ...(operation.group !== undefined && { 'x-group': operation.group }),
-    ...(operation.facts.length > 0 && { 'x-facts': describeFacts(operation) }),
     parameters: describeParameters(operation, members, example),
     ...(requestBody && { requestBody }),
     responses: {
       [operation.status]: response,
       ...(operation.mayStartJob && { 202: { ...response, description: 'A job continues the work.' } }),
       ...describeErrors(
-        errorsForOperation(operation, collectMemberNames(request, components.schemas)),
+        errorsForOperation(operation, collectMemberNames(requestSchema)),
         components.responses,
       ),
     },
@@ -159,18 +151,6 @@ function tagFor({ object, path }: Operation): string {
   if (object !== 'none') return object
   if (path.startsWith('/admin/')) return 'grant'
   return path.startsWith('/v1/jobs/') ? 'job' : 'table'
-}
-
-/** Sources of each fact that policies can decide on: `{ branch: ["query.branch"] }`. */
-function describeFacts({ facts }: Operation): Record<string, readonly string[]> {
-  return Object.fromEntries(
-    facts.map(([fact, sources]) => [
-      fact,
-      sources.map(
-        ({ in: part, name }) => `${part}.${part === 'header' ? (factHeaders[name] ?? name) : name}`,
-      ),
-    ]),
-  )
 }
 
 function describeBody(

@@ -104,14 +104,10 @@ export function describeNeeds(operation: Operation): string {
 }
 
 function describeRequirement({ permission, on, when, requiredBy, isWithheld }: Requirement): string {
-  const text = `${permission} on ${describeTarget(on)}`
+  const target = typeof on === 'object' ? 'the object that the body names' : requirementTargets[on]
+  const text = `${permission} on ${target}`
   if (isWithheld) return `For ${requiredBy}: ${text}; without it the response has no credentials.`
   return when === undefined ? `Also ${text} (${requiredBy}).` : `For ${requiredBy}: ${text}.`
-}
-
-function describeTarget(on: Requirement['on']): string {
-  if (typeof on === 'object') return 'the object that the body names'
-  return requirementTargets[on]
 }
 
 const requirementTargets = {

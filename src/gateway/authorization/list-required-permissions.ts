@@ -1,7 +1,6 @@
 import {
   assertIdentifier,
   assertName,
-  cacheByOperation,
   getOperation,
   getRequirements,
   type Identifier,
@@ -12,6 +11,7 @@ import {
   type RouteMatch,
   type StatedFacts,
 } from '../../catalog-api/index.ts'
+import { memoizeByObject } from '../../lib/index.ts'
 import {
   type KnownFacts,
   listDestinations,
@@ -104,7 +104,7 @@ export function requiresBody({ entries, namesJob, requiredFacts }: Operation): b
 }
 
 /** Whether what a request requires can depend on any member of its body, and not only on those that state facts. */
-export const isDecidedByMembers: (operation: Operation) => boolean = cacheByOperation((operation) => {
+export const isDecidedByMembers: (operation: Operation) => boolean = memoizeByObject((operation) => {
   const { namesJob, facts } = operation
   const requirements = getRequirements(operation)
   return (
@@ -188,7 +188,7 @@ const root: Identifier = []
 
 /** Lists the objects that the requirement concerns, with what is special about the permission on each. */
 function* listTargets(
-  { permission, on, isWithheld, unresolved }: Requirement,
+  { permission, on, isWithheld }: Requirement,
   { operation, id }: RouteMatch,
   { stated, pendingFacts }: KnownFacts,
   body: RequestBody | undefined,
@@ -208,7 +208,7 @@ function* listTargets(
       'idMember' in on ? findIdMember(body.members, on.idMember) : findReferencedIds(body.members, on)
     for (const one of named) {
       if (one !== undefined) yield { kind, id: one, needsWhole: true }
-      else if (unresolved !== undefined) yield { permission: unresolved, kind: 'none', id: root }
+      else if ('member' in on) yield { permission: 'ReadAnyTable', kind: 'none', id: root }
     }
   }
 }

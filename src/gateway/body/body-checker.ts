@@ -1,13 +1,12 @@
 import {
-  cacheByOperation,
-  factForQueryMember,
+  findFact,
   isReservedMetadata,
   listIdMembers,
   type Operation,
   quoteForMessage,
   refusal,
 } from '../../catalog-api/index.ts'
-import { isOpen } from '../../lib/index.ts'
+import { isOpen, memoizeByObject } from '../../lib/index.ts'
 import type { NamedWork } from '../sealed-tokens.ts'
 import type { JsonObject } from '../facts/stated-facts.ts'
 import { listDetailMembers, isFilterMember } from '../facts/change-details.ts'
@@ -57,7 +56,7 @@ export function createBodyChecker(
   function isWanted({ name, depth, parent }: OpenMember): boolean {
     if (depth === 1) return needsAllMembers || wanted.has(name) || request.route.parameters.has(name)
     if (depth !== 2 || parent?.name !== 'query') return false
-    return name === 'id' || name === 'context' || factForQueryMember(operation, name) !== undefined
+    return name === 'id' || name === 'context' || findFact(operation, 'body.query', name) !== undefined
   }
 
   function replaceJobId(value: unknown): string | undefined {
@@ -121,7 +120,7 @@ function namesJobInBody({ namesJob, selectsJob }: Operation): boolean {
 }
 
 /** Lists the members that repeat the route, name further objects, state facts or are recorded. */
-const listWantedMembers = cacheByOperation((operation): ReadonlySet<string> => {
+const listWantedMembers = memoizeByObject((operation: Operation): ReadonlySet<string> => {
   const { entries, effect } = operation
   const details = [...listDetailMembers(operation)]
   return new Set([

@@ -1,6 +1,6 @@
 import {
   CatalogError,
-  factForMember,
+  findFact,
   type Identifier,
   isSameIdentifier,
   listIdMembers,
@@ -43,7 +43,7 @@ export function checkMember(request: Matched, name: string, value: unknown): str
   if (isOfRoute && value !== indexName)
     throw conflictError(name, JSON.stringify(value), quoteForMessage(indexName ?? ''))
   const parameter = parameters.get(name)
-  const fact = factForMember(operation, name)
+  const fact = findFact(operation, 'body', name)
   // Members that state facts are compared as facts. Catalogs may read a mode or behavior as another one.
   if (fact !== undefined) {
     const spelled = typeof value === 'string' ? respellWord(operation, fact, value) : value
@@ -100,7 +100,7 @@ function restateRelativeId({ route, database }: Matched, name: string, value: un
   const { operation, id } = route
   // A job has no id besides its own.
   if (name === 'id') return id.length === 0 ? undefined : JSON.stringify(id)
-  const isId = listIdMembers(operation).includes(name) || factForMember(operation, name) === 'newNamespace'
+  const isId = listIdMembers(operation).includes(name) || findFact(operation, 'body', name) === 'newNamespace'
   return isId ? JSON.stringify([...database, ...value]) : undefined
 }
 

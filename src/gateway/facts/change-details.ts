@@ -1,14 +1,10 @@
 import { type Details, filterMembers, formatFactDetails, isJson, truncateDetail } from '../../audit/index.ts'
-import {
-  cacheByOperation,
-  type Operation,
-  type RouteMatch,
-  type StatedFacts,
-} from '../../catalog-api/index.ts'
+import { type Operation, type RouteMatch, type StatedFacts } from '../../catalog-api/index.ts'
+import { memoizeByObject } from '../../lib/index.ts'
 import { getMember, type JsonObject } from './stated-facts.ts'
 
 /** Lists the body members that the intent of a change may record. */
-export const listDetailMembers: (operation: Operation) => ReadonlySet<string> = cacheByOperation(
+export const listDetailMembers: (operation: Operation) => ReadonlySet<string> = memoizeByObject(
   ({ facts, recorded }) => {
     const inBody = facts.flatMap(([, sources]) => sources.filter(({ in: part }) => part === 'body'))
     return new Set([...inBody.map(({ name }) => name), ...recorded])
