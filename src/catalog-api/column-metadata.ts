@@ -63,13 +63,8 @@ export function isReferenceMetadata(key: string): boolean {
   return key === blobKey
 }
 
-/**
- * Arrow extension types by the meaning of their values. `values`: a value holds all of itself. `references`: a value can
- * name an object, which the server reads with its own credential.
- */
-type ExtensionTypeKind = 'values' | 'references'
-
-const extensionTypes: ReadonlyMap<string, ExtensionTypeKind> = new Map([
+/** Arrow extension types whose values hold all of themselves. */
+const valueTypes: ReadonlySet<string> = new Set([
   ...values('arrow', [
     'bool8',
     'fixed_shape_tensor',
@@ -109,14 +104,17 @@ const extensionTypes: ReadonlyMap<string, ExtensionTypeKind> = new Map([
     'Array4DExtensionType',
     'Array5DExtensionType',
   ]),
-  ['lance.blob.v2', 'references'],
 ])
 
-function values(space: string, names: readonly string[]): (readonly [string, ExtensionTypeKind])[] {
-  return names.map((name) => [`${space}.${name}`, 'values'])
+function values(space: string, names: readonly string[]): readonly string[] {
+  return names.map((name) => `${space}.${name}`)
 }
 
-/** Returns what the values of an extension type can be; undefined for a type that is not known. */
-export function findExtensionTypeKind(name: string): ExtensionTypeKind | undefined {
-  return extensionTypes.get(name)
+export function isValueType(name: string): boolean {
+  return valueTypes.has(name)
+}
+
+/** Whether values of the extension type can name an object, which the server reads with its own credential. */
+export function isReferenceType(name: string): boolean {
+  return name === 'lance.blob.v2'
 }

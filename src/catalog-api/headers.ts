@@ -70,21 +70,13 @@ export const lancedbServerVersion = '0.3.0'
  */
 const newestLancedbServerVersion = '0.6.0'
 
-const serverVersionGrammar = /^(\d+)\.(\d+)\.(\d+)(?:$|[-+])/
+const serverVersionGrammar = /^\d+\.\d+\.\d+(?:$|[-+])/
+const { compare: compareVersions } = new Intl.Collator('en', { numeric: true })
 
 /** The server version to announce if the upstream states this one: no newer one than the operations table covers. */
 export function limitLancedbServerVersion(stated: string): string {
-  const order = compareVersions(stated, newestLancedbServerVersion)
-  if (order === undefined) return lancedbServerVersion
-  return order <= 0 ? stated : newestLancedbServerVersion
-}
-
-/** Below, at or above zero; undefined if one is no version. The suffix of a pre-release does not count. */
-function compareVersions(one: string, other: string): number | undefined {
-  const [left, right] = [serverVersionGrammar.exec(one), serverVersionGrammar.exec(other)]
-  if (left === null || right === null) return undefined
-  const differences = [1, 2, 3].map((part) => Number(left[part]) - Number(right[part]))
-  return differences.find((difference) => difference !== 0) ?? 0
+  if (!serverVersionGrammar.test(stated)) return lancedbServerVersion
+  return compareVersions(stated, newestLancedbServerVersion) <= 0 ? stated : newestLancedbServerVersion
 }
 
 export const arrowStreamType = 'application/vnd.apache.arrow.stream'
@@ -112,17 +104,8 @@ export function getHeaderDialect(header: string): HeaderDialect | undefined {
   return undefined
 }
 
-/** Translates a header name into the dialect of the interface: `x-lance-ctx-a` becomes `x-catalog-ctx-a`. */
-export function toCatalogHeader(header: string, dialect: HeaderDialect): string {
-  return translateHeader(header, dialect, 'catalog')
-}
-
-/** Translates a header name from the dialect of the interface: `x-catalog-ctx-a` becomes `x-lance-ctx-a`. */
-export function fromCatalogHeader(header: string, dialect: HeaderDialect): string {
-  return translateHeader(header, 'catalog', dialect)
-}
-
-function translateHeader(header: string, from: HeaderDialect, to: HeaderDialect): string {
+/** Translates a header name: `x-lance-ctx-a` becomes `x-catalog-ctx-a`. */
+export function translateHeader(header: string, from: HeaderDialect, to: HeaderDialect): string {
   const [source, target] = [headerDialects[from], headerDialects[to]]
   if (header === source.location) return target.location
   if (header === source.properties) return target.properties

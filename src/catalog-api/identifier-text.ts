@@ -7,6 +7,7 @@ import {
   type Identifier,
   truncateForMessage,
 } from './identifiers.ts'
+import type { ObjectKind } from './operations.ts'
 
 /*
  * How people read and write ids in commands and the console. The slash is printed: no name contains one, and a shell
@@ -101,12 +102,8 @@ export function namespaceNotFound(id: Identifier): CatalogError {
   return new CatalogError('NamespaceNotFound', `there is no namespace ${formatIdentifierForMessage(id)}`)
 }
 
-export function tableNotFound(id: Identifier): CatalogError {
-  return new CatalogError('TableNotFound', `there is no table ${formatIdentifierForMessage(id)}`)
-}
-
 /** No other error of the catalog API means a missing function or secret. */
-export function functionOrSecretNotFound(kind: 'function' | 'secret', id: Identifier): CatalogError {
+export function tableNotFound(id: Identifier, kind: ObjectKind = 'table'): CatalogError {
   return new CatalogError('TableNotFound', `there is no ${kind} ${formatIdentifierForMessage(id)}`)
 }
 

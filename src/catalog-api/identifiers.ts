@@ -118,6 +118,34 @@ export function assertDelimiter(delimiter: string): void {
   }
 }
 
+/** Letters and digits of any script, `.`, `_` and `-`; the checks below refuse `.` and `..`. */
+const referenceSegment = /^[\p{L}\p{N}._-]+$/u
+
+/**
+ * Whether the text can be the name of a branch: segments joined by slashes, since it becomes a path in the storage of the
+ * table.
+ */
+export function isBranchName(text: string): boolean {
+  return text.split('/').every((part) => referenceSegment.test(part) && part !== '.') && !isReserved(text)
+}
+
+/** Throws InvalidInput (400) unless `branch` is valid. Absent and empty mean the main branch. */
+export function assertBranch(branch: string | undefined): void {
+  if (branch === undefined || branch === '' || isBranchName(branch)) return
+  throw refusal('invalid_reference', `${quoteForMessage(branch)} is not a valid branch name`)
+}
+
+/** Throws InvalidInput (400) unless `tag` is valid. It becomes a file name. */
+export function assertTag(tag: string | undefined): void {
+  if (tag === undefined) return
+  const isValid = referenceSegment.test(tag) && !tag.startsWith('.') && !tag.endsWith('.') && !isReserved(tag)
+  if (!isValid) throw refusal('invalid_reference', `${quoteForMessage(tag)} is not a valid tag name`)
+}
+
+function isReserved(name: string): boolean {
+  return name.includes('..') || name.endsWith('.lock')
+}
+
 /** Whether `id` is the namespace or beneath it, compared part by part. */
 export function isWithin(id: Identifier, namespace: Identifier): boolean {
   return id.length >= namespace.length && namespace.every((part, index) => part === id[index])

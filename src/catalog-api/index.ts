@@ -20,12 +20,14 @@ export {
 } from './catalog-error.ts'
 export {
   extensionNameKey,
-  findExtensionTypeKind,
   isKnownMetadata,
   isMisspelledExtensionName,
   isReferenceMetadata,
+  isReferenceType,
   isReservedMetadata,
+  isValueType,
 } from './column-metadata.ts'
+export { isErrorResponse, parseErrorResponse, UpstreamError } from './error-response.ts'
 export {
   createExtraOperations,
   describeNameProblem,
@@ -57,7 +59,6 @@ export {
   assertionHeader,
   clientDialectHeader,
   factHeaders,
-  fromCatalogHeader,
   getHeaderDialect,
   type HeaderDialect,
   headerDialectNames,
@@ -75,14 +76,13 @@ export {
   policyRevisionHeader,
   requestIdHeader,
   reservedContextPrefix,
-  toCatalogHeader,
+  translateHeader,
 } from './headers.ts'
 export {
   describeJoinedName,
   formatIdentifierForMessage,
   formatIdentifierText,
   formatNameList,
-  functionOrSecretNotFound,
   namespaceNotFound,
   parseIdentifierText,
   splitNames,
@@ -90,12 +90,15 @@ export {
   transactionNotFound,
 } from './identifier-text.ts'
 export {
+  assertBranch,
   assertIdentifier,
   assertName,
   assertSeparable,
+  assertTag,
   defaultDelimiter,
   formatIdentifier,
   type Identifier,
+  isBranchName,
   isSameIdentifier,
   isSeparable,
   isWithin,
@@ -144,7 +147,6 @@ export {
 } from './permissions.ts'
 export { notInDatabaseError, placeInDatabase } from './place-in-database.ts'
 export { decodeComponent, type QueryParameters, validateParameter } from './query-parameters.ts'
-export { assertBranch, assertTag, isBranchName } from './reference-names.ts'
 export {
   buildTarget,
   parseTarget,
@@ -170,7 +172,5 @@ export {
   isReferenceSwitch,
   isReservedName,
 } from './reserved-names.ts'
-export { isErrorResponse, parseErrorResponse } from './responses/read-error-response.ts'
-export { UpstreamError } from './responses/redact-error-text.ts'
-export { respondToUnparsed, toUnparsedRequestError } from './responses/unparsed-request.ts'
 export { createRouteTable } from './route-table.ts'
+export { respondToUnparsed, toUnparsedRequestError } from './unparsed-request.ts'

@@ -9,70 +9,49 @@ import type { Operation, ParameterType } from './operations.ts'
  */
 export type QueryParameters = ReadonlyMap<string, string | readonly string[]>
 
-interface ReadQuery {
-  readonly delimiter: string
-  readonly parameters: QueryParameters
-}
+const absentIfEmpty: ReadonlySet<string> = new Set(['page_token', 'limit', 'timeout'])
 
 /**
  * Reads the query of a request for an operation. Throws InvalidInput (400) for a parameter that is unknown,
  * repeated, missing, empty or of another type.
  */
-export function readQuery(query: string, operation: Operation): ReadQuery {
-  const dropped = new Set<string>()
+export function readQuery(
+  query: string,
+  operation: Operation,
+): { readonly delimiter: string; readonly parameters: QueryParameters } {
+  const seen = new Set<string>()
   const parameters = new Map<string, string | readonly string[]>()
-  let delimiter: string | undefined
+  let delimiter = defaultDelimiter
   for (const pair of query === '' ? [] : query.split('&')) {
     const equals = pair.indexOf('=')
     if (equals < 1)
       throw refusal('invalid_query', `malformed query ${quoteForMessage(pair)}; expected name=value`)
     const name = decodeQuery(pair.slice(0, equals), 'a name in the query')
-    const value = decodeQuery(pair.slice(equals + 1), `the query parameter ${quoteForMessage(name)}`)
-    const type = operation.query.get(name)
-    if (operation.droppedQuery.includes(name)) {
-      if (dropped.has(name)) throw repeatedParameterError(name)
-      dropped.add(name)
-      continue
-    }
+    const label = `the query parameter ${quoteForMessage(name)}`
+    const value = decodeQuery(pair.slice(equals + 1), label)
+    const isDropped = operation.droppedQuery.includes(name)
+    const type = isDropped ? 'string' : operation.query.get(name)
     if (type === undefined) {
       assertFactSource(operation, 'query', name)
       throw unknownParameterError(name, operation)
     }
+    if (type !== 'strings' && seen.has(name)) throw refusal('malformed_target', `${label} is repeated`)
+    seen.add(name)
     if (name === 'delimiter') {
-      if (delimiter !== undefined) throw repeatedParameterError(name)
       assertDelimiter(value)
       delimiter = value
-    } else {
-      addParameter(parameters, name, type, value)
+    } else if (!isDropped && !(value === '' && absentIfEmpty.has(name))) {
+      // An empty filter counts as sent: taken as absent, it would select every row.
+      if (value === '') throw refusal('invalid_query', `${label} is empty; omit it`)
+      const known = parameters.get(name) ?? []
+      parameters.set(name, type === 'strings' ? [...known, value] : validateParameter(label, type, value))
     }
   }
   for (const name of operation.required) {
     if (!parameters.has(name))
       throw refusal('invalid_query', `missing query parameter ${quoteForMessage(name)} of ${operation.name}`)
   }
-  return {
-    delimiter: delimiter ?? defaultDelimiter,
-    parameters: omitEmptyParameters(parameters),
-  }
-}
-
-function addParameter(
-  parameters: Map<string, string | readonly string[]>,
-  name: string,
-  type: ParameterType,
-  value: string,
-) {
-  const known = parameters.get(name)
-  if (type === 'strings') {
-    if (value === '') throw refusal('invalid_query', `the query parameter ${quoteForMessage(name)} is empty`)
-    parameters.set(name, typeof known === 'object' ? [...known, value] : [value])
-    return
-  }
-  if (known !== undefined) throw repeatedParameterError(name)
-  parameters.set(
-    name,
-    value === '' ? '' : validateParameter(`the query parameter ${quoteForMessage(name)}`, type, value),
-  )
+  return { delimiter, parameters }
 }
 
 /** Describes what `isUnsigned64` accepts, for messages. */
@@ -101,22 +80,6 @@ export function validateParameter(label: string, type: ParameterType, value: str
   return lower
 }
 
-const absentIfEmpty: ReadonlySet<string> = new Set(['page_token', 'limit', 'timeout'])
-
-/**
- * Runs last, to detect repeats of empty values. An empty filter counts as sent: taken as absent, it would select every
- * row.
- */
-function omitEmptyParameters(parameters: Map<string, string | readonly string[]>): QueryParameters {
-  for (const [name, value] of parameters) {
-    if (value !== '') continue
-    if (!absentIfEmpty.has(name))
-      throw refusal('invalid_query', `the query parameter ${quoteForMessage(name)} is empty; omit it`)
-    parameters.delete(name)
-  }
-  return parameters
-}
-
 /** InvalidInput (400). */
 function unknownParameterError(name: string, operation: Operation): CatalogError {
   const known = [...operation.query.keys()].join(', ')
@@ -124,10 +87,6 @@ function unknownParameterError(name: string, operation: Operation): CatalogError
     'invalid_query',
     `unknown query parameter ${quoteForMessage(name)} of ${operation.name}; expected ${known}`,
   )
-}
-
-function repeatedParameterError(name: string): CatalogError {
-  return refusal('malformed_target', `the query parameter ${quoteForMessage(name)} is repeated`)
 }
 
 /** Queries are form-encoded: real clients write a space as `+`. */

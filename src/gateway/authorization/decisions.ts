@@ -3,7 +3,6 @@ import {
   type ErrorName,
   findOperation,
   formatIdentifierForMessage,
-  functionOrSecretNotFound,
   isEffectPermission,
   namespaceNotFound,
   type Operation,
@@ -214,7 +213,7 @@ function createConcealingError(
   if (kind === 'namespace') return namespaceNotFound(id)
   if (kind === 'transaction') return transactionNotFound(id)
   if (isConcealed(policies, parent)) return namespaceNotFound(parent.id)
-  return kind === 'function' || kind === 'secret' ? functionOrSecretNotFound(kind, id) : tableNotFound(id)
+  return tableNotFound(id, kind === 'function' || kind === 'secret' ? kind : 'table')
 }
 
 const messagesWithoutNames: Partial<Record<ErrorName, string>> = {

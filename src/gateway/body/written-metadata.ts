@@ -1,10 +1,11 @@
 import {
   extensionNameKey,
-  findExtensionTypeKind,
   isKnownMetadata,
   isMisspelledExtensionName,
   isReferenceMetadata,
+  isReferenceType,
   isReservedMetadata,
+  isValueType,
   type Operation,
   quoteForMessage,
   refusal,
@@ -56,9 +57,8 @@ export function checkMetadata(
 }
 
 function checkExtensionType(name: string, owner: string): readonly string[] {
-  const kind = findExtensionTypeKind(name)
-  if (kind === 'references') return [name]
-  if (kind === 'values') return []
+  if (isReferenceType(name)) return [name]
+  if (isValueType(name)) return []
   throw refusal(
     'unknown_extension_type',
     `${owner} has the extension type ${quoteForMessage(name)}, whose values the gateway does not know; expected one that ` +

@@ -14,7 +14,7 @@ import {
   quoteForMessage,
   refusal,
   requestIdHeader,
-  toCatalogHeader,
+  translateHeader,
 } from '../../catalog-api/index.ts'
 import {
   isHostAndPort,
@@ -190,10 +190,10 @@ function canonicalHeaderName(
     throw refusal(
       'unknown_dialect',
       `the header ${quoteForMessage(name)} belongs to the dialect ${quoteForMessage(dialect)}, which is not enabled; ` +
-        `use ${quoteForMessage(toCatalogHeader(name, dialect))}`,
+        `use ${quoteForMessage(translateHeader(name, dialect, 'catalog'))}`,
     )
   }
-  const canonical = toCatalogHeader(name, dialect)
+  const canonical = translateHeader(name, dialect, 'catalog')
   const key = canonical.startsWith(headerDialects.catalog.context)
     ? canonical.slice(headerDialects.catalog.context.length)
     : undefined

@@ -2,13 +2,13 @@ import {
   apiKeyHeader,
   assertionHeader,
   clientDialectHeader,
-  fromCatalogHeader,
   getHeaderDialect,
   type HeaderDialect,
   lancedbCredentialType,
   lancedbCredentialTypeHeader,
   requestIdHeader,
   type RouteMatch,
+  translateHeader,
 } from '../../catalog-api/index.ts'
 import type { CallerIdentity } from '../../config/index.ts'
 import type { AssertionSigner, Principal } from '../../identity/index.ts'
@@ -40,7 +40,7 @@ export function createRequestHeaders(
       const name = given[index] ?? ''
       const value = given[index + 1] ?? ''
       if (getHeaderDialect(name) !== undefined)
-        headers.push(fromCatalogHeader(name, upstream.headerDialect), value)
+        headers.push(translateHeader(name, 'catalog', upstream.headerDialect), value)
       else if (upstream.allowedRequestHeaders.has(name) || requestHeaders.includes(name))
         headers.push(name, value)
     }

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { closeGracefully, formatBytes } from '../../lib/index.ts'
-import { invalidInput, type CatalogError } from '../catalog-error.ts'
-import { requestIdHeader } from '../headers.ts'
+import { closeGracefully, formatBytes } from '../lib/index.ts'
+import { invalidInput, type CatalogError } from './catalog-error.ts'
+import { requestIdHeader } from './headers.ts'
 
 /** Responds to input that the HTTP parser refused, and closes the connection. */
 export function respondToUnparsed(socket: Duplex, refusal: CatalogError): void {
