@@ -172,7 +172,7 @@ it.each<[mistake: readonly string[], error: string]>([
 })
 
 it.each([
-  [['timeouts: { drainTimeoutMs: 2 min, keepAliveTimeoutMs: 11m }']],
+  [['timeouts: { drainTimeoutMs: 2 m, keepAliveTimeoutMs: 11m }']],
   [['limits: { maxJsonBytes: 8MiB, maxArrowBytes: 1.5 GiB }']],
   [['upstream: { url: https://a, timeouts: { totalTimeoutMs: 5s } }']],
   [['audit: { folder: audit, retention: { maxAgeDays: 48h } }']],

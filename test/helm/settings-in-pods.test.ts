@@ -68,7 +68,7 @@ it.skipIf(helms.length === 0)('user values override the chart', async () => {
   expect((await readGatewaySettings(file, {})).timeouts.drainTimeoutMs).toBe(45_500)
 })
 
-it.skipIf(helms.length === 0).each(['1500ms', '1m 30s', 'PT1M30S', '1.5 hours', '2 mins', '500 msecs', '1d'])(
+it.skipIf(helms.length === 0).each(['1500ms', '1m 30s', '1.5h', '2m', '1d'])(
   'the grace period of a pod covers a drain of %s',
   async (text) => {
     const words = ['--values', valuesFile('one-upstream'), '--set', `config.timeouts.drainTimeoutMs=${text}`]

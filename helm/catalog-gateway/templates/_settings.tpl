@@ -43,7 +43,7 @@ are relative to the file itself. Merge functions would take a 0 or a false of th
 {{- include "catalog-gateway.withDefaults" (list .Values.config $defaults) -}}
 {{- end }}
 
-{{/* A duration of the settings: a number, or a text such as 30s, "1m 30s" or PT30S. What is none is refused by the check. */}}
+{{/* A duration of the settings: a number, or a text such as 30s or "1m 30s". What is none is refused by the check. */}}
 {{- define "catalog-gateway.milliseconds" -}}
 {{- if kindIs "string" . -}}
 {{- $sum := 0.0 -}}

@@ -26,7 +26,7 @@ const duration = z.string().transform((text, context) => {
   if (result >= 1) return result
   context.addIssue({
     code: 'custom',
-    message: 'expected a duration above zero such as 500ms, 30s, 5m, 2 hours, 1m 30s or PT30S',
+    message: 'expected a duration above zero such as 500ms, 30s, 5m or 1m 30s',
   })
   return z.NEVER
 })

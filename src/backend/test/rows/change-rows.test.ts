@@ -78,9 +78,9 @@ it('the first merge into a declared table refuses what every later one refuses, 
   })
 })
 
-it('a merge takes a timeout in every spelling', async () => {
+it('a merge takes a timeout', async () => {
   const { post } = await withTable()
-  for (const timeout of ['30s', '60000ms', '1.5m', '2h', '30sec', '30 seconds', '2min', '1 HOUR']) {
+  for (const timeout of ['30s', '60000ms', '1.5m', '2h', '1m 30s']) {
     const query = `on=id&timeout=${encodeURIComponent(timeout)}`
     const merged = await post(`/v1/table/t/merge_insert?${query}`, named({ 1: 'a' }))
     expect(merged, timeout).toMatchObject({ status: 200 })
