@@ -1,5 +1,7 @@
 import type { Command } from 'commander'
-import { importCatalog } from './common/catalog-package.ts'
+import { hasErrorCode, toError } from '../lib/index.ts'
+import { version } from '../version.ts'
+import { CommandFailure } from './common/command-failure.ts'
 import type { Io } from './common/io.ts'
 import { formatExample, newCommand } from './common/new-command.ts'
 
@@ -16,4 +18,29 @@ export function backendCommand(io: Io): Command {
       const { checkBackend, runBackend } = await importCatalog()
       await (check ? checkBackend : runBackend)(config, io)
     })
+}
+
+/** What the package of the bundled catalog exports (`src/backend/index.ts`). */
+interface CatalogPackage {
+  /** Runs a catalog with the settings in that file until it is stopped. */
+  readonly runBackend: (configFile: string, io: Io) => Promise<void>
+  /** Checks the settings in that file and the files that they name. */
+  readonly checkBackend: (configFile: string, io: Io) => Promise<void>
+}
+
+// Not a literal: the types of that package are built from those of this one.
+const catalogPackage: string = '@catalog-gateway/catalog'
+
+/** Loads the package of the bundled catalog. Throws CommandFailure if it is not installed. */
+async function importCatalog(): Promise<CatalogPackage> {
+  try {
+    const loaded: CatalogPackage = await import(catalogPackage)
+    return loaded
+  } catch (error) {
+    const isMissing = hasErrorCode(error, 'ERR_MODULE_NOT_FOUND')
+    if (!isMissing || !toError(error).message.includes(`'${catalogPackage}'`)) throw error
+    throw new CommandFailure(
+      `the bundled catalog is a package of its own; pack it in a checkout of version ${version} (npm pack --workspace src/backend), and install the file`,
+    )
+  }
 }

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import type { Command } from 'commander'
 import {
@@ -6,7 +5,6 @@ import {
   formatEffectiveSettings,
   type GatewaySettings,
   listServers,
-  listUpstreamFiles,
 } from '../config/index.ts'
 import {
   hasErrorCode,
@@ -37,6 +35,7 @@ import { quoteForMessage } from '../catalog-api/index.ts'
 import {
   assertAnyPolicy,
   createSettingsVocabulary,
+  type Finding,
   lintWithShadowPolicies,
   listIgnoredFiles,
   type LoadedPolicies,
@@ -49,7 +48,7 @@ import { readConfig } from './common/arguments.ts'
 import { runStep, CommandFailure } from './common/command-failure.ts'
 import type { Io } from './common/io.ts'
 import { formatExample, newCommand } from './common/new-command.ts'
-import { countFindings, readKnownCredentials } from './policy/policy-lint.ts'
+import { countFindings, listKnownCredentials } from './policy/policy-lint.ts'
 
 export function checkCommand(io: Io): Command {
   return newCommand('check', io)
@@ -69,7 +68,7 @@ export function checkCommand(io: Io): Command {
     )
     .action(async ({ config, probe }: { config: string; probe?: true }) => {
       const settings = await readConfig(config, io)
-      const { outbound, loaded, used } = await checkResources(settings, io)
+      const { outbound, loaded, keys, used } = await checkResources(settings, io)
       if (probe) await probeUpstreams(settings.upstreams, loaded.set, outbound, io)
       const ignored = await listIgnoredFiles(settings.policies.folder)
       const warnings = [
@@ -78,7 +77,7 @@ export function checkCommand(io: Io): Command {
           (entry) => `NO_PROXY: the entry ${quoteForMessage(entry)} is malformed, and matches no host`,
         ),
         ...findSettingsWarnings(settings),
-        ...(await findPolicyWarnings(settings, loaded, config)),
+        ...listPolicyWarnings(lintWithShadowPolicies(loaded, listKnownCredentials(settings, keys)), config),
         ...used,
       ]
       for (const warning of warnings) io.stderr.write(`warning: ${warning}\n`)
@@ -86,8 +85,7 @@ export function checkCommand(io: Io): Command {
     })
 }
 
-async function findPolicyWarnings(settings: GatewaySettings, loaded: LoadedPolicies, config: string) {
-  const findings = lintWithShadowPolicies(loaded, await readKnownCredentials(settings))
+function listPolicyWarnings(findings: readonly Finding[], config: string): readonly string[] {
   const { errors, warnings, text } = countFindings(findings)
   if (errors + warnings === 0) return []
   return [`the policies have findings (${text}); see catalog-gateway policy lint --config ${config}`]
@@ -156,11 +154,6 @@ async function checkResources(settings: GatewaySettings, io: Io) {
   await use('the secret of traces', traces?.credential?.file, readSecret)
   await use('the files of the shared limits', limits.shared, (shared) => readRedisAccess(shared, outbound))
   for (const upstream of upstreams) {
-    const unreadable = failures.length
-    for (const file of listUpstreamFiles(upstream)) {
-      await check(`a file for the upstream ${upstream.name} cannot be read`, () => readFile(file))
-    }
-    if (failures.length > unreadable) continue
     await check(`the upstream ${upstream.name} cannot be used`, () =>
       readUpstreamOptions(upstream, outbound, readOnce),
     )
@@ -177,7 +170,7 @@ async function checkResources(settings: GatewaySettings, io: Io) {
     await tryUse(`the address of ${path.join('.')}`, () => tryListen(address))
   await tryUse('audit.folder', () => checkAuditFolder(audit.folder))
   if (failures.length > 0 || loaded === undefined) throw new CommandFailure(failures.join('\n'))
-  return { outbound, loaded, used }
+  return { outbound, loaded, keys, used }
 }
 
 async function tryListen({ host, port }: ListenAddress): Promise<void> {

@@ -26,7 +26,7 @@ interface PepperOptions extends StoreOptions {
 
 interface CreateOptions extends PepperOptions {
   readonly principal: string
-  readonly group: readonly string[]
+  readonly group?: readonly string[]
   readonly subject?: string
   readonly notBefore?: Date
   readonly expires?: Date
@@ -54,7 +54,7 @@ export function keysCommand(io: Io): Command {
       'file with the pepper of the hashes in the store; created with the first key',
     )
     .requiredOption('--principal <name>', 'the principal of the key')
-    .option('--group <name>', 'a group of the principal; repeatable', collect, [])
+    .option('--group <name>', 'a group of the principal; repeatable', collect)
     .option(
       '--subject <name>',
       'principal whose token or certificate may be sent with the key, such as corp:alice',
@@ -113,7 +113,7 @@ export function keysCommand(io: Io): Command {
 }
 
 async function create(options: CreateOptions, io: Io): Promise<void> {
-  const { store, pepperFile, group: groups, expires: expiresAt, ...described } = options
+  const { store, pepperFile, group: groups = [], expires: expiresAt, ...described } = options
   const created = await runStep('the key cannot be created', async () => {
     const pepper = await readOrCreatePepper(pepperFile, store)
     return createKey(store, pepper, { ...described, groups, expiresAt, createdBy: getUserName() })
@@ -139,40 +139,32 @@ async function list({ store, json }: ListOptions, io: Io): Promise<void> {
   const keys = await runStep('the keys cannot be listed', () => listKeys(store))
   const nowMs = Date.now()
   if (json) {
-    return printJson(
-      io,
-      keys.map((key) => ({ ...key, hash: undefined, state: getKeyState(key, nowMs) })),
-    )
+    const printed = keys.map((key) => ({
+      ...key,
+      hash: undefined,
+      state: describeValidity(key, nowMs).state,
+    }))
+    return printJson(io, printed)
   }
   for (const key of keys) {
     const { id, principal, groups, subject, createdAt, description } = key
-    const line = [id, principal, groups.join(',') || '-', `since ${createdAt}`, describeState(key, nowMs)]
+    const { text } = describeValidity(key, nowMs)
+    const line = [id, principal, groups.join(',') || '-', `since ${createdAt}`, text]
     if (subject !== undefined) line.push(`for ${subject}`)
     if (description !== undefined) line.push(description)
     printLine(io, line.join('  '))
   }
 }
 
-type Validity = Pick<StoredKey, 'revokedAt' | 'notBefore' | 'expiresAt'>
-
-function getKeyState(
-  { revokedAt, notBefore, expiresAt }: Validity,
-  nowMs: number,
-): 'revoked' | 'expired' | 'not yet valid' | 'valid' {
-  if (revokedAt !== undefined) return 'revoked'
-  if (expiresAt !== undefined && Date.parse(expiresAt) <= nowMs) return 'expired'
-  return notBefore !== undefined && nowMs < Date.parse(notBefore) ? 'not yet valid' : 'valid'
-}
-
-function describeState(key: Validity, nowMs: number): string {
-  const until = key.expiresAt === undefined ? 'valid' : `until ${key.expiresAt}`
-  const texts = {
-    revoked: `revoked ${key.revokedAt}`,
-    expired: `expired ${key.expiresAt}`,
-    'not yet valid': `from ${key.notBefore} ${until}`,
-    valid: until,
-  }
-  return texts[getKeyState(key, nowMs)]
+function describeValidity(key: StoredKey, nowMs: number): { readonly state: string; readonly text: string } {
+  const { revokedAt, notBefore, expiresAt } = key
+  const until = expiresAt === undefined ? 'valid' : `until ${expiresAt}`
+  if (revokedAt !== undefined) return { state: 'revoked', text: `revoked ${revokedAt}` }
+  if (expiresAt !== undefined && Date.parse(expiresAt) <= nowMs)
+    return { state: 'expired', text: `expired ${expiresAt}` }
+  return notBefore !== undefined && nowMs < Date.parse(notBefore)
+    ? { state: 'not yet valid', text: `from ${notBefore} ${until}` }
+    : { state: 'valid', text: until }
 }
 
 function parseFutureTime(text: string): Date {

@@ -8,7 +8,7 @@ import { printJson, printLine, type Io } from '../common/io.ts'
 import { formatExample, jsonOption, newCommand } from '../common/new-command.ts'
 
 interface VerifyOptions {
-  readonly publicKey: readonly string[]
+  readonly publicKey?: readonly string[]
   readonly json?: true
 }
 
@@ -25,7 +25,6 @@ export function verifyCommand(io: Io): Command {
       '--public-key <file>',
       'a public key of the seals (PEM); repeatable if the key was rotated',
       collect,
-      [],
     )
     .option(...jsonOption)
     .addHelpText(
@@ -35,7 +34,7 @@ export function verifyCommand(io: Io): Command {
     .action((folder: string, options: VerifyOptions) => verify(folder, options, io))
 }
 
-async function verify(folder: string, { publicKey, json }: VerifyOptions, io: Io): Promise<void> {
+async function verify(folder: string, { publicKey = [], json }: VerifyOptions, io: Io): Promise<void> {
   const keys = await runStep('the public key cannot be read', () =>
     Promise.all(publicKey.map(readSealVerifier)),
   )

@@ -1,4 +1,4 @@
-import { Command, Help } from 'commander'
+import { Command } from 'commander'
 import type { Io } from './io.ts'
 
 /** Of a line of help that goes to a file or another program. */
@@ -23,10 +23,5 @@ export function newCommand(name: string, { stdout, stderr }: Io): Command {
       writeOut: (text) => void stdout.write(text),
       writeErr: (text) => void stderr.write(text),
       getOutHelpWidth: () => stdout.columns ?? usualColumns,
-    })
-    .configureHelp({
-      // The empty list with which a repeatable option begins is not a value that users could give.
-      optionDescription: (option) =>
-        Array.isArray(option.defaultValue) ? option.description : new Help().optionDescription(option),
     })
 }

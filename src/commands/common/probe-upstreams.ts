@@ -1,4 +1,5 @@
 import {
+  formatIdentifierText,
   type HeaderDialect,
   headerDialectNames,
   headerDialects,
@@ -9,15 +10,15 @@ import {
 import type { UpstreamSettings } from '../../config/index.ts'
 import {
   openOwnClient,
+  ownOperations,
   readUpstreamOptions,
   type UpstreamAccess,
   upstreamBounds,
 } from '../../gateway/index.ts'
-import { readOnce, toError } from '../../lib/index.ts'
+import { getMembers, memoize, readOnce, suggestSimilar, toError } from '../../lib/index.ts'
 import { describeConnectFailure, type Outbound } from '../../outbound/index.ts'
-import type { PolicySet } from '../../policy/index.ts'
+import { listRowColumns, type PolicySet } from '../../policy/index.ts'
 import { CommandFailure } from './command-failure.ts'
-import { findMissingColumns } from './find-missing-columns.ts'
 import type { Io } from './io.ts'
 
 /**
@@ -120,4 +121,66 @@ async function probeUpstream(options: UpstreamAccess): Promise<UpstreamProbe> {
   } finally {
     client.close()
   }
+}
+
+/**
+ * Finds columns that `rows` of a restriction names and that the table at the upstream does not have, so that every read of
+ * it is refused. Only tables with a name, no pattern, are described. Returns a sentence for each, or for a table that
+ * cannot be described.
+ */
+async function findMissingColumns(
+  upstream: UpstreamAccess,
+  { documents }: PolicySet,
+  isOfUpstream: (namespace: Identifier) => boolean,
+) {
+  const client = openOwnClient(upstream, upstreamBounds.connectTimeoutMs)
+  const describe = memoize(async (...id: string[]) => {
+    const body = { id, load_detailed_metadata: true }
+    const { status, body: found } = await client.readJson({
+      operation: ownOperations.describeTable,
+      id,
+      body,
+    })
+    return { status, columns: status === 200 ? listColumns(found) : undefined }
+  })
+  const problems: string[] = []
+  const notes = new Set<string>()
+  try {
+    for (const { rule, id, named } of listReads(documents.filter((one) => isOfUpstream(one.namespace)))) {
+      const table = formatIdentifierText(id)
+      const { status, columns } = await describe(...id)
+      if (columns === undefined) {
+        notes.add(`the columns of ${table} are unknown: DescribeTable got ${status}`)
+        continue
+      }
+      const missing = [...named].filter((path) => !columns.includes(path.split('.')[0] ?? ''))
+      problems.push(
+        ...missing.map(
+          (path) =>
+            `${table} has no column "${path}", which \`rows\` of ${rule} names${suggestSimilar(path, columns)}`,
+        ),
+      )
+    }
+    return { problems, notes: [...notes] }
+  } finally {
+    client.close()
+  }
+}
+
+/** Returns the columns that `rows` of each rule names, for each table that the rule names. */
+function listReads(documents: PolicySet['documents']) {
+  return documents.flatMap(({ name, namespace, rules }) =>
+    rules.flatMap(({ id, restriction, tables = [] }) => {
+      if (restriction?.rows === undefined) return []
+      const named = listRowColumns(restriction.rows)
+      const exact = tables.filter((pattern) => !pattern.includes('*'))
+      return exact.map((table) => ({ rule: `${name}/${id}`, id: [...namespace, table], named }))
+    }),
+  )
+}
+
+/** Returns the columns of a described table; undefined if the description has none. */
+function listColumns(description: unknown): readonly string[] | undefined {
+  const { fields } = getMembers(getMembers(description)['schema'])
+  return Array.isArray(fields) ? fields.map((field) => String(getMembers(field)['name'])) : undefined
 }

@@ -9,15 +9,7 @@ import { environmentPrefix } from '../../settings/index.ts'
 import { forkCatalog, stopCatalog } from '../common/catalog-process.ts'
 import { CommandFailure } from '../common/command-failure.ts'
 
-/** The reference catalog in a process of its own. */
-export interface BundledCatalog {
-  readonly url: string
-  /** Credential that the catalog requires, so that it can only be reached through the gateway. */
-  readonly authorization: string
-  /** Rejects with CommandFailure when the process exits without being stopped. */
-  readonly ended: Promise<never>
-  stop(): Promise<void>
-}
+export type BundledCatalog = Awaited<ReturnType<typeof startBundledCatalog>>
 
 const startupMs = 30_000
 
@@ -25,7 +17,7 @@ const startupMs = 30_000
  * Starts the reference catalog on a private loopback port, with its data in that folder. It ends with this process,
  * even if this one is killed. Rejects if it does not start.
  */
-export async function startBundledCatalog(folder: string): Promise<BundledCatalog> {
+export async function startBundledCatalog(folder: string) {
   const accessToken = randomBytes(32).toString('base64url')
   await makeFolder(folder)
   const file = join(folder, 'catalog.yaml')
@@ -51,9 +43,11 @@ export async function startBundledCatalog(folder: string): Promise<BundledCatalo
   ended.catch(() => undefined)
   return {
     url,
+    /** Credential that the catalog requires, so that it can only be reached through the gateway. */
     authorization: `Bearer ${accessToken}`,
+    /** Rejects with CommandFailure when the process exits without being stopped. */
     ended,
-    stop: () => {
+    stop(): Promise<void> {
       isStopped = true
       return stopCatalog(child)
     },

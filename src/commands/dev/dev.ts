@@ -67,11 +67,7 @@ async function runDev(options: DevOptions, io: Io): Promise<void> {
     )
     try {
       const announcement = formatWelcome(gateway.url, gateway.adminUrl, key, options.dataDir)
-      const reload = async (): Promise<void> => {
-        await gateway.reload()
-        io.stdout.write('policies and keys reloaded; see the log for errors\n')
-      }
-      await Promise.race([runUntilStopped(io, { ...gateway, announcement, reload }), catalog.ended])
+      await Promise.race([runUntilStopped(io, { ...gateway, announcement }), catalog.ended])
     } finally {
       await gateway.close()
     }

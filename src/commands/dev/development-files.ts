@@ -29,12 +29,10 @@ export async function findDevelopmentFiles({
 }
 
 /** Follows symbolic links. A missing file is none: reading it reports the error. */
-function isDevelopmentFile(file: string): Promise<boolean> {
-  return realpath(file)
-    .catch(() => file)
-    .then((path) => access(join(dirname(path), devFiles.key)))
-    .then(
-      () => true,
-      () => false,
-    )
+async function isDevelopmentFile(file: string): Promise<boolean> {
+  const path = await realpath(file).catch(() => file)
+  return access(join(dirname(path), devFiles.key)).then(
+    () => true,
+    () => false,
+  )
 }

@@ -57,9 +57,9 @@ export function addSourceReport(
   examples: readonly string[],
   find: (policies: SourcePolicies, ...given: Given) => Report | Promise<Report>,
 ): void {
-  command.option('--policies <dir>', 'a folder of policies; repeatable', collect, []).option(...configOption)
+  command.option('--policies <dir>', 'a folder of policies; repeatable', collect).option(...configOption)
   addReport(command, io, examples, async (...given) => {
-    const { policies, config } = command.opts<{ policies: readonly string[]; config?: string }>()
+    const { policies = [], config } = command.opts<{ policies?: readonly string[]; config?: string }>()
     if (policies.length === 0 && config === undefined)
       command.error('error: expected --policies <dir> or --config <file>')
     return find(await loadSources(policies, config, io), ...given)

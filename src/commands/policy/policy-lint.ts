@@ -2,7 +2,7 @@ import { alignColumns, formatCount } from '../../lib/index.ts'
 import type { Command } from 'commander'
 import type { Io } from '../common/io.ts'
 import { type GatewaySettings, listIssuerNames } from '../../config/index.ts'
-import { listKeys } from '../../identity/index.ts'
+import { listKeys, type StoredKey } from '../../identity/index.ts'
 import {
   type Finding,
   type KnownCredentials,
@@ -25,7 +25,12 @@ export function addLint(policy: Command, io: Io): void {
 }
 
 async function lint(loaded: SourcePolicies, options: Options): Promise<Report> {
-  const known = loaded.settings && (await readKnownCredentials(loaded.settings))
+  const store = loaded.settings?.identity.apiKeys?.store
+  const keys =
+    store === undefined
+      ? []
+      : await runStep(`the API keys in ${store} cannot be read`, () => listKeys(store))
+  const known = loaded.settings && listKnownCredentials(loaded.settings, keys)
   const ignored = await listIgnoredFiles(loaded.folders)
   const findings = [
     ...ignored.map(({ name }) => createIgnoredFinding(name)),
@@ -55,13 +60,12 @@ function createIgnoredFinding(file: string): Finding {
   return { level: 'info', check: 'ignored', file, line: 1, message: 'is not read; expected .yaml or .yml' }
 }
 
-/** Reads the names that the settings and the API keys give. Throws CommandFailure if a file cannot be read. */
-export async function readKnownCredentials({ identity }: GatewaySettings): Promise<KnownCredentials> {
-  const { apiKeys, bootstrapKey } = identity
-  const stored =
-    apiKeys &&
-    (await runStep(`the API keys in ${apiKeys.store} cannot be read`, () => listKeys(apiKeys.store)))
-  const keys = [...(stored ?? []), ...(bootstrapKey === undefined ? [] : [bootstrapKey])]
+/** Lists the names that the settings and the API keys give. */
+export function listKnownCredentials(
+  { identity }: GatewaySettings,
+  stored: readonly StoredKey[],
+): KnownCredentials {
+  const keys = [...stored, ...(identity.bootstrapKey === undefined ? [] : [identity.bootstrapKey])]
   return {
     issuers: listIssuerNames(identity),
     principals: new Set(keys.map(({ principal }) => principal)),

@@ -46,7 +46,7 @@ import { addSourceReport, type SourcePolicies } from './policy-command.ts'
 interface CallerOptions {
   readonly anonymous?: true
   readonly as?: string
-  readonly group: readonly string[]
+  readonly group?: readonly string[]
   readonly key?: string
   readonly claim?: Readonly<Record<string, unknown>>
   readonly fact?: NonNullable<WrittenRequest['given']>
@@ -56,13 +56,13 @@ function addCallerOptions(command: Command): Command {
   return command
     .option('--anonymous', 'anonymous caller: no credential')
     .option('--as <user>', 'principal of the caller')
-    .option('--group <name>', 'a group of the caller; repeatable', collect, [])
+    .option('--group <name>', 'a group of the caller; repeatable', collect)
     .option('--key <id>', 'id of the API key of the caller')
 }
 
 /** Notes on standard error the groups that are subjects of no rule: they are probably misspelt. */
 function createPrincipal(
-  { anonymous, as, group, key, claim }: CallerOptions,
+  { anonymous, as, group = [], key, claim }: CallerOptions,
   set: PolicySet,
   { stderr }: Io,
 ): Principal {
