@@ -2,13 +2,12 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openApiKeys } from '../../src/identity/api-keys/api-keys.ts'
 import { generateApiKey, hashSecret, identifyPepper } from '../../src/identity/api-keys/api-key-format.ts'
-import { formatKeyStore, toKeyLine } from '../../src/identity/api-keys/key-store-file.ts'
+import { formatKeyStore } from '../../src/identity/api-keys/key-store-file.ts'
 import { createKey, revokeKey } from '../../src/identity/api-keys/key-store.ts'
 import { processorCost, type Growth } from './growth.ts'
 
 const pepper = Buffer.alloc(32, 7)
 const createdAt = '2026-01-01T00:00:00.000Z'
-const options = { staticKey: undefined, lastUsedIntervalMs: 60_000 }
 const runtime = { reloadIntervalMs: 60_000, now: Date.now, report: () => undefined }
 
 /** API keys in one store. */
@@ -21,7 +20,7 @@ export const keys: Growth = {
     const hash = hashSecret(pepper, 'secret').toString('hex')
     const lines = Array.from({ length: size }, (_, index) => {
       const { id } = generateApiKey()
-      const key = {
+      return {
         id,
         principal: `robot-${index}`,
         groups: ['robots'],
@@ -29,12 +28,11 @@ export const keys: Growth = {
         pepper: identifyPepper(pepper),
         createdAt,
       }
-      return toKeyLine(key)
     })
     await writeFile(file, formatKeyStore({ head: [], lines }))
     let created = ''
     const open = await processorCost('read at the start', async () => {
-      const opened = await openApiKeys({ ...options, store: { file, pepper } }, runtime)
+      const opened = await openApiKeys({ file, pepper }, undefined, 60_000, runtime)
       await opened.close()
     })
     return [

@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import {
-  addProblems,
   dashedName,
   findDuplicates,
   hasHttpsIfTlsFiles,
   path,
   receiverUrl,
+  refuse,
   tlsFiles,
   tlsRequiresHttps,
 } from '../settings/index.ts'
@@ -30,12 +30,7 @@ const otlpSchema = z
 
 export const sinksSchema = z
   .array(z.discriminatedUnion('type', [stdoutSchema, otlpSchema]))
-  .superRefine((sinks, context) =>
-    addProblems(
-      context,
-      findDuplicates(sinks, 'name', (name) => `duplicate sink name "${name}"`),
-    ),
-  )
+  .superRefine(refuse((sinks) => findDuplicates(sinks, 'name', (name) => `duplicate sink name "${name}"`)))
 
 export type SinkSettings = z.output<typeof sinksSchema>[number]
 export type OtlpSettings = z.output<typeof otlpSchema>

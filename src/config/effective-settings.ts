@@ -1,6 +1,7 @@
 import { Document, isNode, isScalar } from 'yaml'
 import { gatewaySettingsSchema, type GatewaySettings } from './gateway-settings.ts'
-import { listSettingVariables, mapSettings, redactedValue, toSchemaNode } from '../settings/index.ts'
+import { listSettingVariables, mapSettings, toSchemaNode } from '../settings/index.ts'
+import { redactedValue } from './upstream/upstream-settings.ts'
 
 /**
  * Formats the effective settings as YAML with the same meaning for `serve`: all defaults filled in, comments on values

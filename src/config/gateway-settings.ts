@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { z } from 'zod'
-import { addProblems, readSettings } from '../settings/index.ts'
+import { ifValid, readSettings, refuse } from '../settings/index.ts'
 import {
   findClientStatementProblems,
   findListenConflicts,
@@ -21,21 +21,15 @@ export const anyGatewaySchema = sectionsSchema
     path: ['upstream'],
     message: 'expected either upstream or upstreams',
   })
-  .superRefine((settings, context) => {
-    addProblems(context, findCallerIdentityProblems(settings))
-    addProblems(context, findListenConflicts(settings))
-    addProblems(context, findPassThroughProblems(settings))
-    if (context.issues.length === 0) {
-      addProblems(context, findUnknownDelegatedNames(settings))
-      addProblems(context, findImpossibleNamespaces(settings))
-    }
-    addProblems(context, findUnsafeSettings(settings))
-  })
+  .superRefine(refuse(findCallerIdentityProblems))
+  .superRefine(refuse(findListenConflicts))
+  .superRefine(refuse(findPassThroughProblems))
+  .superRefine(refuse(findUnknownDelegatedNames), ifValid)
+  .superRefine(refuse(findImpossibleNamespaces), ifValid)
+  .superRefine(refuse(findUnsafeSettings))
 
 /** Of a gateway with a server of its own. */
-export const gatewaySettingsSchema = anyGatewaySchema.superRefine((settings, context) =>
-  addProblems(context, findClientStatementProblems(settings)),
-)
+export const gatewaySettingsSchema = anyGatewaySchema.superRefine(refuse(findClientStatementProblems))
 
 /** Effective settings of a gateway: defaults filled in, paths absolute. */
 export type GatewaySettings = Omit<Sections, 'upstream' | 'upstreams'> & {

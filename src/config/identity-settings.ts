@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { addProblems, nonEmptyText, path, type SettingProblem } from '../settings/index.ts'
+import { nonEmptyText, path, refuse, type SettingProblem } from '../settings/index.ts'
 import {
   audienceSchema,
   introspectionSchema,
@@ -57,42 +57,43 @@ const assertionSchema = z.strictObject({
 
 export type AssertionSettings = z.output<typeof assertionSchema>
 
-export const identitySchema = z
-  .strictObject({
-    apiKeys: z
-      .strictObject({
-        store: path.describe('Key store written by `keys create`, or a folder of key stores.'),
-        pepperFile: path.describe('File with the pepper of the hashes in the store, at least 32 bytes.'),
-      })
-      .optional(),
-    bootstrapKey: bootstrapKeySchema.optional(),
-    issuers: tokenIssuersSchema.default([]).describe('Trusted token issuers.'),
-    kubernetes: kubernetesSchema.optional(),
-    introspection: introspectionSchema.optional(),
-    clientCertificates: clientCertificatesSchema.optional(),
-    anonymous: z
-      .boolean()
-      .optional()
-      .describe(
-        'Whether requests without a credential are accepted, subject to rules with "anonymous: true"; default false.',
-      ),
-    assertion: assertionSchema.optional(),
-  })
-  .refine(
-    ({ apiKeys, bootstrapKey, issuers, kubernetes, introspection, clientCertificates, anonymous }) =>
-      anonymous === true ||
-      [apiKeys, bootstrapKey, kubernetes, introspection, clientCertificates].some(
-        (source) => source !== undefined,
-      ) ||
-      issuers.length > 0,
-    {
-      message:
-        'no way to authenticate: expected apiKeys, bootstrapKey, issuers, kubernetes, introspection, clientCertificates or anonymous',
-    },
-  )
-  .superRefine((settings, context) => addProblems(context, findSharedNames(settings)))
+const identityFields = z.strictObject({
+  apiKeys: z
+    .strictObject({
+      store: path.describe('Key store written by `keys create`, or a folder of key stores.'),
+      pepperFile: path.describe('File with the pepper of the hashes in the store, at least 32 bytes.'),
+    })
+    .optional(),
+  bootstrapKey: bootstrapKeySchema.optional(),
+  issuers: tokenIssuersSchema.default([]).describe('Trusted token issuers.'),
+  kubernetes: kubernetesSchema.optional(),
+  introspection: introspectionSchema.optional(),
+  clientCertificates: clientCertificatesSchema.optional(),
+  anonymous: z
+    .boolean()
+    .optional()
+    .describe(
+      'Whether requests without a credential are accepted, subject to rules with "anonymous: true"; default false.',
+    ),
+  assertion: assertionSchema.optional(),
+})
 
-export type IdentitySettings = z.output<typeof identitySchema>
+export type IdentitySettings = z.output<typeof identityFields>
+
+export const identitySchema = identityFields
+  .refine(
+    ({
+      apiKeys,
+      bootstrapKey,
+      issuers: [issuer],
+      kubernetes,
+      introspection,
+      clientCertificates,
+      anonymous,
+    }) => apiKeys ?? bootstrapKey ?? issuer ?? kubernetes ?? introspection ?? clientCertificates ?? anonymous,
+    'no way to authenticate: expected apiKeys, bootstrapKey, issuers, kubernetes, introspection, clientCertificates or anonymous',
+  )
+  .superRefine(refuse(findSharedNames))
 
 /** Names of the sources of principals, which prefix the names of their principals and groups. */
 export function listIssuerNames({
@@ -108,31 +109,16 @@ export function listIssuerNames({
  * Two sources with one name could name each other's principals. Only an issuer may have two: one for its signed tokens,
  * one for its opaque ones.
  */
-function findSharedNames({
-  issuers,
-  kubernetes,
-  introspection,
-  clientCertificates,
-}: Pick<
-  IdentitySettings,
-  'issuers' | 'kubernetes' | 'introspection' | 'clientCertificates'
->): readonly SettingProblem[] {
-  const errors: SettingProblem[] = []
+function* findSharedNames({ issuers, ...others }: IdentitySettings): Generator<SettingProblem> {
+  const { kubernetes, introspection, clientCertificates } = others
   const names = new Map(issuers.map(({ name, issuer }) => [name, issuer]))
-  function add(section: string, name: string, issuer: string, mayShareName: boolean): void {
-    const other = names.get(name)
-    if (other !== undefined && !(mayShareName && other === issuer)) {
-      errors.push({ path: [section, 'name'], message: 'duplicate name of an identity source' })
-    }
-    names.set(name, issuer)
+  for (const [section, source] of Object.entries({ kubernetes, introspection, clientCertificates })) {
+    if (source === undefined) continue
+    const isOfIssuer = source === introspection && names.get(source.name) === introspection.issuer
+    if (names.has(source.name) && !isOfIssuer)
+      yield { path: [section, 'name'], message: 'duplicate name of an identity source' }
+    names.set(source.name, '')
   }
-  if (kubernetes) {
-    if (issuers.some(({ issuer }) => issuer === kubernetes.issuer)) {
-      errors.push({ path: ['kubernetes', 'issuer'], message: 'duplicate issuer, also in issuers' })
-    }
-    add('kubernetes', kubernetes.name, kubernetes.issuer, false)
-  }
-  if (introspection) add('introspection', introspection.name, introspection.issuer, true)
-  if (clientCertificates) add('clientCertificates', clientCertificates.name, '', false)
-  return errors
+  if (issuers.some(({ issuer }) => issuer === kubernetes?.issuer))
+    yield { path: ['kubernetes', 'issuer'], message: 'duplicate issuer, also in issuers' }
 }

@@ -39,7 +39,6 @@ export {
   type TracesSettings,
 } from './telemetry-settings.ts'
 export {
-  type ClaimPath,
   type IntrospectionSettings,
   type TokenIssuer,
   type TokenIssuerInput,
@@ -50,6 +49,5 @@ export { allowedRequestHeaders, allowedResponseHeaders } from './upstream/allowe
 export {
   type CallerIdentity,
   findCredentialProblem,
-  listUpstreamFiles,
   type UpstreamSettings,
 } from './upstream/upstream-settings.ts'

@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net'
 import { z } from 'zod'
-import { findDuplicates, listenHost, milliseconds, path, portNumber } from '../settings/index.ts'
+import { findDuplicates, listenHost, milliseconds, path, portNumber, refuse } from '../settings/index.ts'
 import { validateAddressRange } from '../lib/index.ts'
 import { callerLimitFields } from './caller-limit-settings.ts'
 
@@ -35,17 +35,13 @@ const tlsSchema = z
     'expected clientCrlFile only if clientAuth is optional or required',
   )
 
-const trustedProxy = z
-  .string()
-  .superRefine((text, context) => {
-    if (validateAddressRange(toRange(text)) !== undefined) {
-      const message = `${JSON.stringify(text)} is not an address or a range; expected for example "10.0.0.0/8" or "2001:db8::1"`
-      context.addIssue({ code: 'custom', message })
-    } else if (/^::ffff:/i.test(text)) {
-      context.addIssue({ code: 'custom', message: 'expected an IPv4 range in place of an IPv4-mapped one' })
-    }
-  })
-  .transform(toRange)
+const trustedProxy = z.string().superRefine(refuse(findRangeProblem)).transform(toRange)
+
+function findRangeProblem(text: string): string | undefined {
+  if (validateAddressRange(toRange(text)) !== undefined)
+    return `${JSON.stringify(text)} is not an address or a range; expected for example "10.0.0.0/8" or "2001:db8::1"`
+  return /^::ffff:/i.test(text) ? 'expected an IPv4 range in place of an IPv4-mapped one' : undefined
+}
 
 function toRange(text: string): string {
   return text.includes('/') ? text : `${text}/${isIPv6(text) ? 128 : 32}`
@@ -102,12 +98,14 @@ export const limitsSchema = z
       ),
     ...callerLimitFields,
   })
-  .superRefine(({ rates, concurrency }, context) => {
+  .superRefine(
     // Callers could not tell which one they have reached.
-    const repeated = findDuplicates([...rates, ...concurrency], 'name', (name) => name)
-    for (const name of new Set(repeated.map(({ message }) => message)))
-      context.addIssue({ code: 'custom', message: `duplicate limit name "${name}"` })
-  })
+    refuse(({ rates, concurrency }) =>
+      findDuplicates([...rates, ...concurrency], 'name', (name) => `duplicate limit name "${name}"`).map(
+        ({ message }) => ({ path: [], message }),
+      ),
+    ),
+  )
 
 export const timeoutsSchema = z.strictObject({
   keepAliveTimeoutMs: milliseconds

@@ -2,11 +2,12 @@ import { z } from 'zod'
 import { assertIdentifier, type Identifier, isWithin as isWithinNamespace } from '../catalog-api/index.ts'
 import { isWithin } from '../lib/index.ts'
 import {
-  addProblems,
   findDuplicates,
   findErrorMessage,
+  ifValid,
   nonEmptyText,
   path,
+  refuse,
   type SettingProblem,
 } from '../settings/index.ts'
 
@@ -37,10 +38,7 @@ const delegationMembers = {
       z
         .array(z.string())
         .min(1, 'expected a namespace beneath the root: the root would be everything')
-        .refine(
-          (id) => findErrorMessage(() => assertIdentifier(id)) === undefined,
-          'expected a list of names',
-        ),
+        .superRefine(refuse((id) => findErrorMessage(() => assertIdentifier(id)))),
     )
     .min(1)
     .optional()
@@ -108,16 +106,7 @@ export const policyKubernetesSchema = z.strictObject({
   namespaces: z
     .array(namespaceSchema)
     .min(1)
-    .superRefine((namespaces, context) => {
-      // An invalid namespace does not have the type of a valid one.
-      if (context.issues.length > 0) return
-      // One Kubernetes namespace must not have two entries: they would be delegated the limits of both.
-      for (const member of ['name', 'uid'] as const) {
-        const describe = (value: string): string => `duplicate ${member} of a Kubernetes namespace: ${value}`
-        addProblems(context, findDuplicates(namespaces, member, describe))
-      }
-      addProblems(context, findOverlaps(namespaces))
-    })
+    .superRefine(refuse(findSharedNamespaces), ifValid)
     .describe('Kubernetes namespaces whose AccessPolicy resources are policies of this gateway.'),
 })
 
@@ -127,8 +116,12 @@ function namesSubject(value: boolean | readonly string[]): boolean {
   return typeof value === 'boolean' ? value : value.length > 0
 }
 
-function findOverlaps(namespaces: readonly PolicyNamespace[]): readonly SettingProblem[] {
-  const problems: SettingProblem[] = []
+/** Finds Kubernetes namespaces with two entries, which would be delegated the limits of both, and overlapping delegations. */
+function* findSharedNamespaces(namespaces: readonly PolicyNamespace[]): Generator<SettingProblem> {
+  for (const member of ['name', 'uid'] as const) {
+    const describe = (value: string): string => `duplicate ${member} of a Kubernetes namespace: ${value}`
+    yield* findDuplicates(namespaces, member, describe)
+  }
   const before: { readonly scope: Identifier; readonly name: string }[] = []
   for (const [index, namespace] of namespaces.entries()) {
     if (namespace.platform) continue
@@ -140,24 +133,26 @@ function findOverlaps(namespaces: readonly PolicyNamespace[]): readonly SettingP
       before.push({ scope, name })
       if (other === undefined) continue
       const message = `${JSON.stringify(scope)} overlaps ${JSON.stringify(other.scope)} of ${other.name}`
-      problems.push({ path: [index, 'catalogNamespaces', position], message })
+      yield { path: [index, 'catalogNamespaces', position], message }
     }
   }
-  return problems
 }
 
 export const policySettingsSchema = z.strictObject({
   folder: z
     .union([path, z.array(path).min(1)], { error: 'expected a folder of policies, or a list of folders' })
     .transform((folder) => (typeof folder === 'string' ? [folder] : folder))
-    .superRefine((folders, context) => {
-      for (const [index, folder] of folders.entries()) {
-        const others = folders.slice(0, index)
-        if (!others.some((other) => isWithin(folder, other) || isWithin(other, folder))) continue
-        const message = `${JSON.stringify(folder)}: expected a folder beside the others: sub-folders are read, too, so one would contain the policies of the other`
-        context.addIssue({ code: 'custom', message })
-      }
-    })
+    .superRefine(
+      refuse((folders) => {
+        const nested = folders.find((folder, index) =>
+          folders.slice(0, index).some((other) => isWithin(folder, other) || isWithin(other, folder)),
+        )
+        return (
+          nested &&
+          `${JSON.stringify(nested)}: expected a folder beside the others: sub-folders are read, too, so one would contain the policies of the other`
+        )
+      }),
+    )
     .describe(
       'Folder of policies, including sub-folders, or a list of folders: a change of one comes into force by itself, ' +
         'and one with errors keeps its last policies.',

@@ -2,13 +2,11 @@ import { unescape } from 'node:querystring'
 import { z } from 'zod'
 import { path, receiverUrl, tlsFiles, toSignalUrl } from '../settings/index.ts'
 
-/** `info` includes a line for every request; `warn` only events that need attention. */
-const logLevels = ['error', 'warn', 'info', 'debug', 'silent'] as const
-
 export type LogSettings = z.output<typeof logSchema>
 
 export const logSchema = z.strictObject({
-  level: z.enum(logLevels).default('info').describe('Minimum log level.'),
+  // `info` includes a line for every request; `warn` only events that need attention.
+  level: z.enum(['error', 'warn', 'info', 'debug', 'silent']).default('info').describe('Minimum log level.'),
 })
 
 export const tracesSchema = z

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import {
-  addProblems,
   findDuplicates,
   isTrustworthyUrl,
   nonEmptyText,
   path,
+  refuse,
   tlsFiles,
   trustworthyUrlSchema,
 } from '../settings/index.ts'
@@ -52,22 +52,18 @@ const algorithmsSchema = z
   .default([...algorithms])
   .describe('Accepted signature algorithms; default: all of these, with keys that are strong enough.')
 
-const claimPathSchema = z.union([nonEmptyText, z.array(nonEmptyText).min(1).max(16)], {
-  error: 'expected the name of a claim, or a list of names from the outermost member to the innermost',
-})
-
-export type ClaimPath = z.output<typeof claimPathSchema>
+const claimPathSchema = z
+  .string('expected the name of a claim; a dot selects a nested member: realm_access.roles')
+  .min(1)
 
 const claimFields = {
   subjectClaim: claimPathSchema
     .default('sub')
-    .describe(
-      'Claim with the name of the caller. A dot selects a nested member, or belongs to a name; a list contains exact names.',
-    ),
+    .describe('Claim with the name of the caller. A dot selects a nested member, or belongs to a name.'),
   groupsClaim: claimPathSchema
     .optional()
     .describe(
-      'Claim with the groups of the caller, as subjectClaim: resource_access.my.client.roles, or [resource_access, my.client, roles]. The text of scope or scp is a list separated by spaces.',
+      'Claim with the groups of the caller, as subjectClaim: resource_access.my.client.roles. The text of scope or scp is a list separated by spaces.',
     ),
 }
 
@@ -109,13 +105,12 @@ const tokenIssuerSchema = z
     },
   )
 
-export const tokenIssuersSchema = z.array(tokenIssuerSchema).superRefine((issuers, context) => {
-  for (const member of ['name', 'issuer'] as const)
-    addProblems(
-      context,
-      findDuplicates(issuers, member, () => 'duplicate issuer'),
-    )
-})
+const describeDuplicate = (): string => 'duplicate issuer'
+
+export const tokenIssuersSchema = z
+  .array(tokenIssuerSchema)
+  .superRefine(refuse((issuers) => findDuplicates(issuers, 'name', describeDuplicate)))
+  .superRefine(refuse((issuers) => findDuplicates(issuers, 'issuer', describeDuplicate)))
 
 export type TokenIssuerInput = z.input<typeof tokenIssuerSchema>
 

@@ -1,18 +1,7 @@
 import type { X509Certificate } from 'node:crypto'
 import type { Socket } from 'node:net'
-import {
-  openApiKeys,
-  type ApiKeys,
-  type ApiKeysStatus,
-  type KeyStoreOptions,
-  type StaticKey,
-} from './api-keys/api-keys.ts'
-import {
-  openBearerTokenVerifier,
-  type BearerTokenVerifier,
-  type BearerTokenStatus,
-  type TokenSources,
-} from './bearer-tokens.ts'
+import { openApiKeys, type ApiKeys, type KeyStoreOptions, type StaticKey } from './api-keys/api-keys.ts'
+import { openBearerTokenVerifier, type BearerTokenVerifier, type TokenSources } from './bearer-tokens.ts'
 import { createCertificateReader, type VerifiedCertificate } from './mtls/client-certificate.ts'
 import type { ClientCertificateSettings } from '../config/index.ts'
 import type { IdentityRuntime } from './runtime.ts'
@@ -45,22 +34,12 @@ export interface AuthenticatorOptions extends TokenSources, Partial<IdentityRunt
   readonly lastUsedIntervalMs?: number
 }
 
-interface AuthenticatorStatus extends BearerTokenStatus {
-  readonly apiKeys: ApiKeysStatus
-}
-
-export interface Authenticator {
-  /** Throws or rejects with AuthenticationError. Returns a promise only if it must wait. */
-  authenticate(credentials: Credentials): Principal | Promise<Principal>
-  status(): AuthenticatorStatus
-  /** Resolves when pending writes are on disk. */
-  close(): Promise<void>
-}
+export type Authenticator = Awaited<ReturnType<typeof createAuthenticator>>
 
 const emptyAuthorization = /^(?:bearer)?$/i
 
 /** Creates an authenticator. Reads keys and JWKS; rejects if the configuration is invalid or a file cannot be read. */
-export async function createAuthenticator(options: AuthenticatorOptions): Promise<Authenticator> {
+export async function createAuthenticator(options: AuthenticatorOptions) {
   const runtime = {
     now: Date.now,
     report: () => undefined,
@@ -71,7 +50,7 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
   const { now } = runtime
   const { apiKeys: store, staticKey, lastUsedIntervalMs = 60_000, clientCertificates, anonymous } = options
   const tokens = await openBearerTokenVerifier(options, runtime)
-  const keys = await openApiKeys({ store, staticKey, lastUsedIntervalMs }, runtime).catch(
+  const keys = await openApiKeys(store, staticKey, lastUsedIntervalMs, runtime).catch(
     async (error: unknown) => {
       await tokens.close()
       throw error
@@ -81,7 +60,8 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
     clientCertificates === undefined ? () => undefined : createCertificateReader(clientCertificates, now)
 
   return {
-    authenticate(credentials) {
+    /** Throws or rejects with AuthenticationError. Returns a promise only if it must wait. */
+    authenticate(credentials: Credentials): Principal | Promise<Principal> {
       const { apiKey, authorization, connection, forwardedCertificate } = credentials
       const certificate = readCertificate(connection, forwardedCertificate)
       if (apiKey === undefined && authorization === undefined) {
@@ -97,6 +77,7 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
       return authenticateMultiple(credentials, certificate, keys, tokens)
     },
     status: () => ({ apiKeys: keys.status(), ...tokens.status() }),
+    /** Resolves when pending writes are on disk. */
     async close() {
       await Promise.all([keys.close(), tokens.close()])
     },

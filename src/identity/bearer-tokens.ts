@@ -7,11 +7,9 @@ import {
   type TokenIssuerInput,
   tokenIssuersSchema,
 } from '../config/index.ts'
-import type { JwksStatus } from './jwt/jwks.ts'
-import { openJwks } from './jwt/open-jwks.ts'
-import { openRemoteJwks } from './jwt/remote-jwks.ts'
+import { openJwks, openRemoteJwks } from './jwt/open-jwks.ts'
 import type { IdentityRuntime } from './runtime.ts'
-import { clusterTokens, createClusterFetcher, readServiceAccount } from './jwt/service-account.ts'
+import { clusterTokens, fetchClusterJwks, readServiceAccount } from './jwt/service-account.ts'
 import { AuthenticationError } from './authentication-error.ts'
 import { createTokenVerifier, type TrustedIssuer } from './jwt/token-verifier.ts'
 import { TokenCache } from './token-cache.ts'
@@ -29,30 +27,18 @@ export interface TokenSources {
   readonly introspection?: IntrospectionSettings | undefined
 }
 
-export interface BearerTokenStatus {
-  readonly issuers: readonly (JwksStatus & { readonly name: string })[]
-  readonly cachedTokens: number
-}
-
-export interface BearerTokenVerifier {
-  /** Throws or rejects with AuthenticationError. Synchronous if the token is cached. */
-  verify(authorization: string): VerifiedToken | Promise<VerifiedToken>
-  status(): BearerTokenStatus
-  close(): Promise<void>
-}
+export type BearerTokenVerifier = Awaited<ReturnType<typeof openBearerTokenVerifier>>
 
 /** Opens the JWKS of all issuers. Rejects if the configuration is invalid or a file cannot be read. */
-export async function openBearerTokenVerifier(
-  sources: TokenSources,
-  runtime: IdentityRuntime,
-): Promise<BearerTokenVerifier> {
+export async function openBearerTokenVerifier(sources: TokenSources, runtime: IdentityRuntime) {
   const cache = new TokenCache(runtime.now)
   const introspection =
     sources.introspection && (await openIntrospection(sources.introspection, cache, runtime))
   const issuers = await openIssuers(sources, runtime)
   const verifyToken = createTokenVerifier(issuers, cache, runtime.now)
   return {
-    verify(authorization) {
+    /** Throws or rejects with AuthenticationError. Synchronous if the token is cached. */
+    verify(authorization: string): VerifiedToken | Promise<VerifiedToken> {
       const token = parseBearer(authorization)
       if (token.length > maxTokenLength) throw new AuthenticationError('token_too_long')
       const digest = hash('sha256', token, 'hex')
@@ -101,8 +87,9 @@ async function openKubernetesIssuer(
   cluster: ClusterAccess | undefined,
   runtime: IdentityRuntime,
 ): Promise<TrustedIssuer> {
-  const fetch = createClusterFetcher(settings.issuer, cluster)
-  const jwks = await openRemoteJwks(settings.name, fetch, runtime)
+  const jwks = await openRemoteJwks(settings.name, runtime, (signal) =>
+    fetchClusterJwks(settings.issuer, signal, cluster),
+  )
   return { issuer: { ...settings, ...clusterTokens }, jwks, readCaller: readServiceAccount }
 }
 

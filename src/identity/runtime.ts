@@ -1,5 +1,17 @@
 import type { Outbound } from '../outbound/index.ts'
-import type { KeyChange } from './api-keys/key-changes.ts'
+
+/** A difference between two readings of a key store. */
+export interface KeyChange {
+  /** `rotated`: created as the successor of `replaces`. `removed`: not by `keys`. `changed`: in `members`. */
+  readonly change: 'created' | 'rotated' | 'revoked' | 'removed' | 'changed'
+  /** Id of the key. */
+  readonly key: string
+  readonly principal: string
+  /** Who created or revoked the key, as the store states. */
+  readonly by?: string | undefined
+  readonly replaces?: string | undefined
+  readonly members?: readonly string[]
+}
 
 /** An event outside of requests, for the log. */
 export interface IdentityEvent {
@@ -31,15 +43,15 @@ export interface IdentityEvent {
 export type ReportEvent = (event: IdentityEvent) => void
 
 /** When a JWKS is fetched, in seconds. */
-export interface JwksTiming {
+export const jwksTiming = {
   /** A JWKS is fetched before it is this old. */
-  readonly refresh: number
+  refresh: 600,
   /** Minimum time between two fetches caused by unknown keys. */
-  readonly cooldown: number
+  cooldown: 30,
   /** How long the last JWKS is used while the issuer is unreachable. */
-  readonly maxStale: number
+  maxStale: 86_400,
   /** Timeout of a fetch. */
-  readonly timeout: number
+  timeout: 5,
 }
 
 /** What all sources of identities need of the process. */
@@ -51,6 +63,6 @@ export interface IdentityRuntime {
   readonly now: () => number
   /** Poll interval for files. */
   readonly reloadIntervalMs: number
-  /** Deviations from `defaultJwksTiming`. */
-  readonly jwksTiming?: Partial<JwksTiming>
+  /** Deviations from the default. */
+  readonly jwksTiming?: Partial<typeof jwksTiming>
 }

@@ -1,69 +1,44 @@
 import { LRUCache } from 'lru-cache'
-import { withoutReserve } from '../lib/index.ts'
-import { AuthenticationError, type CredentialRefusal } from './authentication-error.ts'
 import type { VerifiedToken } from './jwt/claims.ts'
 
 /** The callers of a day. */
-const maxAccepted = 50_000
-/** An estimate. Reached before `maxAccepted` if tokens contain many groups. */
-const maxAcceptedBytes = 64 * 1024 * 1024
-const maxRefused = 10_000
-const refusedMs = 10_000
+const maxTokens = 50_000
+/** An estimate. Reached before `maxTokens` if tokens contain many groups. */
+const maxBytes = 64 * 1024 * 1024
 
 interface Entry {
+  readonly verified: VerifiedToken
   readonly fromMs: number
   readonly untilMs: number
   /** Whether what the token was verified by is still in force. */
   readonly isCurrent: () => boolean
 }
 
-/**
- * Results of verifications by the SHA-256 of the token in hex. Refused tokens are apart, so that random ones cannot evict
- * valid ones. Times are in milliseconds.
- */
+/** Tokens that were accepted, by their SHA-256 in hex. Times are in milliseconds. */
 export class TokenCache {
-  readonly #accepted: LRUCache<string, Entry & { readonly verified: VerifiedToken }>
-  readonly #refused = new LRUCache<string, Entry & { readonly reason: CredentialRefusal }>(
-    withoutReserve(maxRefused),
-  )
+  readonly #entries: LRUCache<string, Entry>
   readonly #now: () => number
 
-  constructor(now: () => number, max = maxAccepted, maxSize = maxAcceptedBytes) {
-    this.#accepted = new LRUCache({
-      max,
-      maxSize,
-      sizeCalculation: ({ verified }) => estimateBytes(verified),
-    })
+  constructor(now: () => number, max = maxTokens, maxSize = maxBytes) {
+    this.#entries = new LRUCache({ max, maxSize, sizeCalculation: ({ verified }) => estimateBytes(verified) })
     this.#now = now
   }
 
   get size(): number {
-    return this.#accepted.size
+    return this.#entries.size
   }
 
-  /** Undefined if the token must be verified. Throws AuthenticationError if it was refused. */
+  /** Undefined if the token must be verified. */
   find(digest: string): VerifiedToken | undefined {
-    const accepted = this.#accepted.get(digest)
-    if (accepted !== undefined && this.#isValid(accepted)) return accepted.verified
-    const refused = this.#refused.get(digest)
-    if (refused !== undefined && this.#isValid(refused)) throw new AuthenticationError(refused.reason)
-    return undefined
-  }
-
-  accept(digest: string, verified: VerifiedToken, untilMs: number, isCurrent = () => true): void {
-    this.#accepted.set(digest, { verified, fromMs: this.#now(), untilMs, isCurrent })
-  }
-
-  /** Refuses the token for ten seconds. */
-  refuse(digest: string, reason: CredentialRefusal, isCurrent = () => true): void {
-    const fromMs = this.#now()
-    this.#refused.set(digest, { reason, fromMs, untilMs: fromMs + refusedMs, isCurrent })
-  }
-
-  /** Not before its time, which is the case only if the clock was set back: a revoked token would be accepted for longer. */
-  #isValid({ fromMs, untilMs, isCurrent }: Entry): boolean {
+    const entry = this.#entries.get(digest)
     const now = this.#now()
-    return now >= fromMs && now < untilMs && isCurrent()
+    // Before its time only if the clock was set back: a revoked token would be accepted for longer.
+    const isValid = entry !== undefined && now >= entry.fromMs && now < entry.untilMs && entry.isCurrent()
+    return isValid ? entry.verified : undefined
+  }
+
+  add(digest: string, verified: VerifiedToken, untilMs: number, isCurrent = () => true): void {
+    this.#entries.set(digest, { verified, fromMs: this.#now(), untilMs, isCurrent })
   }
 }
 

@@ -1,14 +1,14 @@
 import type { z } from 'zod'
 import { suggestSimilar } from '../lib/index.ts'
 import { explainRemovedSetting, explainRemovedValue } from './removed.ts'
-import { findUnitOfName, type SettingUnit } from './setting-units.ts'
-import { listConstants, listMembers, type SchemaNode } from './schema-node.ts'
+import { findUnitOfName } from './setting-units.ts'
+import { listMembers, type SchemaNode } from './schema-node.ts'
 
 type Path = (string | number)[]
 
 /**
  * Describes what is wrong with settings, by path; an unknown setting has a path of its own. `content` is all settings as
- * they were sent. A value is quoted only in place of a number or a boolean: text may be a secret.
+ * they were sent.
  */
 export function describeIssue(
   issue: z.core.$ZodIssue,
@@ -23,16 +23,12 @@ export function describeIssue(
       message: `unknown setting${explainRemovedSetting([...path, key]) || suggestSimilar(key, known) || listKnown(known)}`,
     }))
   }
-  // The kind of a section, such as the type of a sink.
-  if (issue.code === 'invalid_union' && issue.errors.length === 0) {
-    const values = [...listConstants(schema, path)]
-    return describeIssue({ ...issue, code: 'invalid_value', values }, schema, content)
-  }
   const value = getValue(content, path)
-  if (issue.message === 'Invalid URL') return [{ path, message: describeUrl(value) }]
   // A schema can have a message of its own.
-  if (!/^(?:Invalid |Too (?:small|big): )/.test(issue.message)) return [{ path, message: issue.message }]
-  if (value === undefined) return [{ path, message: `is missing; expected ${nameExpected(issue, path)}` }]
+  const isOwn = !/^(?:Invalid |Too (?:small|big): )/.test(issue.message)
+  if (issue.code === 'custom' || (isOwn && value !== undefined)) return [{ path, message: issue.message }]
+  const expected = isOwn ? issue.message : `expected ${nameExpected(issue, path)}`
+  if (value === undefined) return [{ path, message: `is missing; ${expected}` }]
   const branches = issue.code === 'invalid_union' ? issue.errors : []
   const below = branches.find((issues) => issues.every((each) => each.path.length > 0))
   if (below !== undefined)
@@ -42,9 +38,8 @@ export function describeIssue(
   const removed = Array.isArray(value)
     ? explainRemovedSetting([...path, 0])
     : explainRemovedValue(path, value)
-  const hint = removed || suggestValue(issue, value, path)
-  const message = `expected ${nameExpected(issue, path)}, received ${nameReceived(issue, value)}${hint}`
-  return [{ path, message }]
+  const hint = removed || suggestValue(issue, value)
+  return [{ path, message: `${expected}, received ${nameReceived(issue, value)}${hint}` }]
 }
 
 /** Of a larger section, the reference is the better list. */
@@ -58,75 +53,40 @@ function listKnown(known: readonly string[]): string {
 /** Describes what the schema allows, of a type or within its bounds. */
 function nameExpected(issue: z.core.$ZodIssue, path: Path): string {
   const unit = findUnitOfName(String(path.at(-1)))
-  switch (issue.code) {
-    case 'invalid_type': {
-      const isNumber = issue.expected === 'number' || issue.expected === 'int'
-      const type = typeNames[issue.expected] ?? issue.expected
-      return isNumber && unit
-        ? `${type} of ${unit.name}, or a value with a unit such as ${unit.example}`
-        : type
-    }
-    case 'invalid_value':
-      return joinAlternatives(issue.values.map((each) => JSON.stringify(each)))
-    case 'too_small': {
-      if (issue.origin === 'string' && issue.minimum === 1) return 'text that is not empty'
-      const least = issue.inclusive === false ? 'more than' : 'at least'
-      return `${least} ${issue.minimum}${nameCounted(issue.origin, unit)}`
-    }
-    case 'too_big': {
-      const most = issue.inclusive === false ? 'less than' : 'at most'
-      return `${most} ${issue.maximum}${nameCounted(issue.origin, unit)}`
-    }
-    case 'invalid_format':
-      return issue.pattern === undefined
-        ? `a value of the format ${issue.format}`
-        : `text that matches ${issue.pattern}`
-    case 'invalid_union': {
-      const all = issue.errors.flatMap((issues) => issues.filter((each) => each.path.length === 0))
-      return all.length === 0
-        ? 'another value; see CONFIGURATION.md'
-        : joinAlternatives([...new Set(all.map((each) => nameExpected(each, path)))])
-    }
-    case 'custom':
-    case 'invalid_element':
-    case 'invalid_key':
-    case 'not_multiple_of':
-    case 'unrecognized_keys':
-      break
+  if (issue.code === 'invalid_type') {
+    const type = typeNames[issue.expected] ?? issue.expected
+    return unit === undefined
+      ? type
+      : `${type} of ${unit.name}, or a value with a unit such as ${unit.example}`
   }
-  return 'another value; see CONFIGURATION.md'
-}
-
-function nameCounted(origin: string, unit: SettingUnit | undefined): string {
-  if (origin === 'string') return ' characters'
-  if (origin === 'array') return ' items'
-  return unit === undefined ? '' : ` ${unit.name}`
-}
-
-/** A value is quoted only in place of a number, a boolean or one of listed values: other text may be a secret. */
-function nameReceived(issue: z.core.$ZodIssue, value: unknown): string {
-  const isListed = issue.code === 'invalid_value' || issue.code === 'invalid_union'
-  const isBounded = (issue.code === 'too_small' || issue.code === 'too_big') && issue.origin !== 'string'
-  const isScalar = issue.code === 'invalid_type' && ['number', 'int', 'boolean'].includes(issue.expected)
-  if (isBounded && Array.isArray(value)) return String(value.length)
-  if (typeof value === 'string' && (issue.code === 'too_small' || issue.code === 'too_big') && !isBounded)
-    return value === '' ? 'empty text' : `${value.length} characters`
-  return isListed || isBounded || isScalar ? quote(value) : nameType(value)
-}
-
-function suggestValue(issue: z.core.$ZodIssue, value: unknown, path: Path): string {
-  if (issue.code === 'invalid_value') {
-    const texts = issue.values.filter((each) => typeof each === 'string')
-    return typeof value === 'string' ? suggestSimilar(value, texts) : ''
+  if (issue.code === 'too_small' || issue.code === 'too_big') {
+    const [inclusive, exclusive, bound] =
+      issue.code === 'too_small'
+        ? ['at least', 'more than', issue.minimum]
+        : ['at most', 'less than', issue.maximum]
+    const counted = countedNames[issue.origin] ?? unit?.name ?? ''
+    return `${issue.inclusive === false ? exclusive : inclusive} ${bound} ${counted}`.trimEnd()
   }
-  if (issue.code !== 'invalid_type') return ''
-  return issue.expected === 'boolean' ? suggestBoolean(value) : suggestNumber(value, String(path.at(-1)))
+  if (issue.code === 'invalid_format') return `text that matches ${issue.pattern ?? issue.format}`
+  const values = listValues(issue)
+  if (values.length > 0) return joinAlternatives(values.map((each) => JSON.stringify(each)))
+  const branches = issue.code === 'invalid_union' ? issue.errors.flat() : []
+  const all = branches.filter((each) => each.path.length === 0).map((each) => nameExpected(each, path))
+  return all.length === 0 ? 'another value; see CONFIGURATION.md' : joinAlternatives([...new Set(all)])
+}
+
+/** Lists the allowed values, if the schema does; also those of the member that names the kind of a section. */
+function listValues(issue: z.core.$ZodIssue): readonly unknown[] {
+  if (issue.code === 'invalid_value') return issue.values
+  return issue.code === 'invalid_union' && 'options' in issue ? (issue.options ?? []) : []
 }
 
 function joinAlternatives(words: readonly string[]): string {
   return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`
 }
 
+const countedNames: Readonly<Record<string, string>> = { string: 'characters', array: 'items' }
+const quotedTypes = new Set<string>(['int', 'number', 'boolean'])
 const typeNames: Readonly<Record<string, string>> = {
   array: 'a list',
   boolean: 'true or false',
@@ -137,16 +97,26 @@ const typeNames: Readonly<Record<string, string>> = {
   string: 'text',
 }
 
-function nameType(value: unknown): string {
+const maxQuotedLength = 40
+
+/** A value is quoted only in place of a number, a boolean or one of listed values: other text may be a secret. */
+function nameReceived(issue: z.core.$ZodIssue, value: unknown): string {
+  if (issue.code === 'too_small' || issue.code === 'too_big') {
+    if (Array.isArray(value) || (typeof value === 'string' && issue.origin === 'string'))
+      return String(value.length)
+  }
+  const mayQuote =
+    issue.code === 'invalid_type' ? quotedTypes.has(issue.expected) : issue.code !== 'invalid_format'
+  const isShort = typeof value === 'string' && value.length <= maxQuotedLength
+  if (mayQuote && (isShort || typeof value === 'number')) return JSON.stringify(value)
   if (value === null) return 'nothing'
   return Array.isArray(value) ? 'a list' : (typeNames[typeof value] ?? typeof value)
 }
 
-const maxQuotedLength = 40
-
-function quote(value: unknown): string {
-  const isShort = typeof value === 'string' && value.length <= maxQuotedLength
-  return isShort || typeof value === 'number' ? JSON.stringify(value) : nameType(value)
+function suggestValue(issue: z.core.$ZodIssue, value: unknown): string {
+  const texts = listValues(issue).filter((each) => typeof each === 'string')
+  if (typeof value === 'string' && texts.length > 0) return suggestSimilar(value, texts)
+  return issue.code === 'invalid_type' && issue.expected === 'boolean' ? suggestBoolean(value) : ''
 }
 
 /** YAML 1.1 reads these as booleans, YAML 1.2 as text. */
@@ -154,25 +124,6 @@ function suggestBoolean(value: unknown): string {
   const text = String(value).toLowerCase()
   if (['yes', 'on', 'y', '1', 'true'].includes(text)) return '; write true'
   return ['no', 'off', 'n', '0', 'false'].includes(text) ? '; write false' : ''
-}
-
-/** For a number in quotes, and for units that differ from ours only in spelling. */
-function suggestNumber(value: unknown, name: string): string {
-  const unit = findUnitOfName(name)
-  const [, digits, letters = ''] = /^(\d{1,9}) ?([a-z]*)$/i.exec(String(value)) ?? []
-  if (unit === undefined || digits === undefined) return ''
-  if (letters === '') return `; write ${digits} (${unit.name})`
-  if (unit.name !== 'bytes') return ''
-  const size = /^([kmg])i?b?$/i.exec(letters)?.[1]?.toUpperCase()
-  return size === undefined ? '' : `; write ${digits}${size}iB`
-}
-
-/** Without user and password, which must not be shown. */
-const hostGrammar = /^[\w.-]+(?::\d+)?(?:\/[\w./-]*)?$/
-
-function describeUrl(value: unknown): string {
-  const example = typeof value === 'string' && hostGrammar.test(value) ? value : 'catalog.example:8443'
-  return `expected a URL with its scheme, such as "https://${example}"`
 }
 
 /** Returns what is at a path; undefined if nothing is. */

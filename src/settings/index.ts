@@ -3,33 +3,31 @@
  * earlier builds had.
  */
 export { describeIssue, getValue } from './describe-issue.ts'
-export {
-  isLoopback,
-  isSameListenAddress,
-  leadsToAddress,
-  type ListenAddress,
-  listenHost,
-} from './listen-address.ts'
 export { outboundSchema } from './outbound-settings.ts'
-export { readSettings, redactedValue, SettingsError } from './read-settings.ts'
+export { environmentPrefix, listSettingVariables, readSettings, SettingsError } from './read-settings.ts'
 export { explainRemovedArgument, explainRemovedField } from './removed.ts'
 export { listMembers, mapSettings, type SchemaNode, toSchemaNode } from './schema-node.ts'
 export {
-  addProblems,
   dashedName,
   findDuplicates,
   findErrorMessage,
   hasHttpsIfTlsFiles,
   httpUrl,
+  ifValid,
+  isLoopback,
   isPlainUrl,
+  isSameListenAddress,
   isTrustworthyUrl,
+  leadsToAddress,
+  type ListenAddress,
+  listenHost,
   milliseconds,
-  namesSetting,
   nonEmptyText,
   originUrl,
   path,
   portNumber,
   receiverUrl,
+  refuse,
   type SettingProblem,
   tlsFiles,
   tlsRequiresHttps,
@@ -37,5 +35,4 @@ export {
   trustworthyUrlSchema,
 } from './setting-types.ts'
 export { convertValues } from './setting-units.ts'
-export { environmentPrefix, listSettingVariables } from './setting-variables.ts'
 export { findTokenError, parseYamlTokens } from './yaml-tokens.ts'

@@ -2,16 +2,10 @@ import { dirname, resolve } from 'node:path'
 import { isMap, isScalar, LineCounter, parse, parseDocument, type Document, type YAMLParseError } from 'yaml'
 import type { z } from 'zod'
 import { explainRemovedSetting, removedSettings } from './removed.ts'
-import { suggestSimilar } from '../lib/index.ts'
+import { getMembers, isObject, suggestSimilar } from '../lib/index.ts'
 import { findTokenError } from './yaml-tokens.ts'
-import { describeIssue } from './describe-issue.ts'
+import { describeIssue, getValue } from './describe-issue.ts'
 import { convertValues } from './setting-units.ts'
-import {
-  environmentPrefix,
-  environmentVariableName,
-  listSettingVariables,
-  type SettingVariable,
-} from './setting-variables.ts'
 import { toSchemaNode, type SchemaNode } from './schema-node.ts'
 
 /** Invalid settings. The message lists every error on a line of its own, with file, line and column. */
@@ -26,10 +20,6 @@ export interface SettingsSource {
   readonly text: string
   readonly environment: NodeJS.ProcessEnv
 }
-
-/** Printed instead of a secret. Settings that contain it are refused, so that it is never used as one. */
-export const redactedValue = '(hidden)'
-const redactedMessage = 'is a placeholder for a secret; expected the secret, or a file that contains it'
 
 /**
  * Reads settings from YAML and from the environment, which takes precedence. Values with a unit, such as `30s`, become
@@ -51,16 +41,15 @@ export function readSettings<Schema extends z.ZodType>(
     .map((each) => formatDiagnostic(source.file, lines, each.pos[0], describeSyntaxError(each, source.text)))
   if (syntax.length > 0) throw new SettingsError(syntax.join('\n'))
   const node = toSchemaNode(schema)
-  const { applied, diagnostics } = applyEnvironment(document, node, source.environment)
-  const content = toPlainValue(document, source.file) ?? {}
-  const sent = convertValues(node, content, dirname(resolve(source.file)))
-  const result = schema.safeParse(sent)
-  const hidden = findRedactedPaths(content).map((path) => ({ path, message: redactedMessage }))
-  if (result.success && diagnostics.length + hidden.length === 0) return result.data
-  for (const { path, message } of [
-    ...hidden,
-    ...(result.error?.issues ?? []).flatMap((issue) => describeIssue(issue, node, content)),
-  ]) {
+  const { content, applied, diagnostics } = applyEnvironment(
+    toPlainValue(document, source.file) ?? {},
+    listSettingVariables(node),
+    source.environment,
+  )
+  const result = schema.safeParse(convertValues(node, content, dirname(resolve(source.file))))
+  if (result.success && diagnostics.length === 0) return result.data
+  const problems = (result.error?.issues ?? []).flatMap((issue) => describeIssue(issue, node, content))
+  for (const { path, message } of problems) {
     const text = `${path.join('.') || 'the file'}: ${message}`
     const variable = applied.find((each) => each.path.every((key, index) => key === path[index]))
     diagnostics.push(
@@ -81,35 +70,61 @@ function describeSyntaxError({ code, message, pos }: YAMLParseError, text: strin
   return message
 }
 
-interface AppliedEnvironment {
-  readonly applied: readonly SettingVariable[]
-  readonly diagnostics: string[]
-}
-
+/** Returns the content with the values of variables, which of them it has, and what is wrong with others. */
 function applyEnvironment(
-  document: Document,
-  schema: SchemaNode,
+  content: unknown,
+  variables: ReadonlyMap<string, SettingVariable>,
   environment: NodeJS.ProcessEnv,
-): AppliedEnvironment {
-  const variables = listSettingVariables(schema)
+) {
   const applied: SettingVariable[] = []
   const diagnostics: string[] = []
-  for (const [name, value] of Object.entries(environment)) {
-    if (value === undefined) continue
-    if (!name.startsWith(environmentPrefix)) {
-      const suggestion = isServiceLink(value) ? '' : suggestVariable(name, variables)
-      if (suggestion !== '') diagnostics.push(`environment: ${name} is not a setting${suggestion}`)
-      continue
-    }
+  for (const [name, text] of Object.entries(environment)) {
+    if (text === undefined) continue
     const variable = variables.get(name)
-    const error =
-      variable === undefined
-        ? `is not a setting${explainRemovedVariable(name) || suggestVariable(name, variables) || `; names are built as in ${environmentPrefix}UPSTREAM__URL`}`
-        : applyVariable(document, variable, value)
-    if (error !== undefined) diagnostics.push(`environment: ${name} ${error}`)
-    else if (variable !== undefined) applied.push(variable)
+    const problem =
+      variable === undefined ? describeUnknownVariable(name, text, variables) : apply(variable, text)
+    if (problem !== undefined) diagnostics.push(`environment: ${name} ${problem}`)
   }
-  return { applied, diagnostics }
+  return { content, applied, diagnostics }
+
+  function apply(variable: SettingVariable, text: string): string | undefined {
+    const { path, isString } = variable
+    const error = isString ? undefined : findTokenError(text)
+    if (error !== undefined) return `cannot be read: ${error.message}`
+    for (const length of path.keys()) {
+      // A section without members (`upstream:`) is null in YAML.
+      const parent = getValue(content, path.slice(0, length)) ?? {}
+      const name = path.slice(0, length).join('.') || 'the content'
+      if (!isObject(parent)) return `cannot be set: ${name} is not a section in the file`
+    }
+    try {
+      content = setValue(content, path, isString ? text : parse(text, { logLevel: 'error' }))
+      applied.push(variable)
+      return undefined
+    } catch {
+      return 'is not valid YAML'
+    }
+  }
+}
+
+/** Returns a copy, since aliases in the file are the same object. */
+function setValue(section: unknown, [key, ...rest]: readonly string[], value: unknown): unknown {
+  if (key === undefined) return value
+  const members = getMembers(section)
+  return { ...members, [key]: setValue(members[key], rest, value) }
+}
+
+/** Undefined for a variable of another program. */
+function describeUnknownVariable(
+  name: string,
+  text: string,
+  variables: ReadonlyMap<string, SettingVariable>,
+): string | undefined {
+  const suggestion = suggestVariable(name, variables)
+  if (!name.startsWith(environmentPrefix))
+    return suggestion === '' || isServiceLink(text) ? undefined : `is not a setting${suggestion}`
+  const names = `; names are built as in ${environmentPrefix}UPSTREAM__URL`
+  return `is not a setting${explainRemovedVariable(name) || suggestion || names}`
 }
 
 /** Returns `; did you mean "CATALOG_GATEWAY__LISTEN__PORT"?` for a similar name with our prefix, else an empty string. */
@@ -132,33 +147,6 @@ const maxEdits = 3
 /** Kubernetes sets such variables for a Service whose name begins with that of the program. */
 function isServiceLink(value: string): boolean {
   return /^(?:tcp|udp|sctp):/.test(value)
-}
-
-function applyVariable(
-  document: Document,
-  { path, isString }: SettingVariable,
-  text: string,
-): string | undefined {
-  let value: unknown = text
-  const error = isString ? undefined : findTokenError(text)
-  if (error !== undefined) return `cannot be read: ${error.message}`
-  try {
-    if (!isString) value = parse(text, { logLevel: 'error' })
-  } catch {
-    return 'is not valid YAML'
-  }
-  for (let length = 1; length < path.length; length += 1) {
-    const parent = document.getIn(path.slice(0, length), true)
-    // A section without members (`upstream:`) is null in YAML.
-    if (isScalar(parent) && parent.value === null) document.deleteIn(path.slice(0, length))
-    else if (parent !== undefined && !isMap(parent)) {
-      return `cannot be set: ${path.slice(0, length).join('.')} is not a section in the file`
-    }
-  }
-  if (document.contents !== null && !isMap(document.contents))
-    return 'cannot be set: the file is not a map of settings'
-  document.setIn(path, document.createNode(value))
-  return undefined
 }
 
 /** Converts the document to plain values. Throws SettingsError for an unresolved alias, and for too many aliases. */
@@ -190,13 +178,27 @@ function formatDiagnostic(file: string, lines: LineCounter, offset: number, mess
   return `${file}:${line}:${col}: ${message}`
 }
 
-function findRedactedPaths(
-  settings: unknown,
-  path: readonly (string | number)[] = [],
-): (string | number)[][] {
-  if (settings === redactedValue) return [[...path]]
-  if (Array.isArray(settings))
-    return settings.flatMap((item, index) => findRedactedPaths(item, [...path, index]))
-  if (typeof settings !== 'object' || settings === null) return []
-  return Object.entries(settings).flatMap(([key, value]) => findRedactedPaths(value, [...path, key]))
+export const environmentPrefix = 'CATALOG_GATEWAY__'
+
+export interface SettingVariable {
+  readonly name: string
+  readonly path: readonly string[]
+  readonly isString: boolean
+}
+
+/** Environment variable of a setting: `timeouts.drainTimeoutMs` is `..TIMEOUTS__DRAIN_TIMEOUT_MS`. */
+export function environmentVariableName(path: readonly string[]): string {
+  const words = path.map((key) => key.replaceAll(/[A-Z]/g, '_$&').toUpperCase())
+  return environmentPrefix + words.join('__')
+}
+
+export function listSettingVariables(schema: SchemaNode): ReadonlyMap<string, SettingVariable> {
+  return new Map(collectVariables(schema, []).map((variable) => [variable.name, variable]))
+}
+
+function collectVariables(node: SchemaNode, path: readonly string[]): readonly SettingVariable[] {
+  if (node.properties === undefined) {
+    return [{ name: environmentVariableName(path), path, isString: node.type === 'string' }]
+  }
+  return Object.entries(node.properties).flatMap(([key, child]) => collectVariables(child, [...path, key]))
 }

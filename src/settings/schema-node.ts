@@ -1,43 +1,29 @@
 import { z } from 'zod'
 
-/** The parts of a JSON Schema that locate what it describes, and mark secrets and paths. */
-const schemaNode = z
-  .object({
-    type: z.string(),
-    get properties() {
-      return z.record(z.string(), schemaNode)
-    },
-    get additionalProperties() {
-      return z.union([z.boolean(), schemaNode])
-    },
-    get items() {
-      return schemaNode
-    },
-    get anyOf() {
-      return z.array(schemaNode)
-    },
-    get oneOf() {
-      return z.array(schemaNode)
-    },
-    description: z.string(),
-    default: z.unknown(),
-    enum: z.array(z.unknown()),
-    const: z.union([z.string(), z.number(), z.boolean(), z.null()]),
-    minimum: z.number(),
-    maximum: z.number(),
-    exclusiveMinimum: z.number(),
-    required: z.array(z.string()),
-    /** Set with `meta`: never printed. */
-    secret: z.literal(true),
-    /** Set with `meta`: the name of a file or a folder. */
-    path: z.literal(true),
-  })
-  .partial()
+type JsonSchema = z.core.JSONSchema.BaseSchema
 
-export type SchemaNode = z.output<typeof schemaNode>
+/** The parts of a JSON Schema that locate what it describes, and marks. */
+export interface SchemaNode extends Pick<
+  JsonSchema,
+  'type' | 'description' | 'default' | 'minimum' | 'maximum' | 'required'
+> {
+  readonly properties?: Readonly<Record<string, SchemaNode>>
+  readonly additionalProperties?: boolean | SchemaNode
+  readonly items?: SchemaNode
+  readonly anyOf?: readonly SchemaNode[]
+  readonly oneOf?: readonly SchemaNode[]
+  readonly enum?: readonly unknown[]
+  readonly const?: unknown
+  readonly exclusiveMinimum?: number
+  /** Set with `meta`: never printed. */
+  readonly secret?: true
+  /** Set with `meta`: the name of a file or a folder. */
+  readonly path?: true
+}
 
 export function toSchemaNode(schema: z.ZodType): SchemaNode {
-  return schemaNode.parse(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }))
+  // A copy: the type of the original also has the forms that zod does not write.
+  return JSON.parse(JSON.stringify(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })))
 }
 
 /** Returns the node and the alternatives that it offers, at any depth. */
@@ -49,15 +35,6 @@ function listAlternatives(node: SchemaNode): readonly SchemaNode[] {
 export function listMembers(schema: SchemaNode, path: readonly (string | number)[]): readonly string[] {
   const section = path.reduce(findChildren, listAlternatives(schema))
   return section.flatMap(({ properties }) => Object.keys(properties ?? {}))
-}
-
-/** Returns the values that a setting may have, of all alternatives that allow one value each. */
-export function listConstants(
-  schema: SchemaNode,
-  path: readonly (string | number)[],
-): readonly (string | number | boolean | null)[] {
-  const nodes = path.reduce(findChildren, listAlternatives(schema))
-  return nodes.flatMap((node) => (node.const === undefined ? [] : [node.const]))
 }
 
 /** Returns the alternatives of a member, or of the items of a list, of any of the nodes. */

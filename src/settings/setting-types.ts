@@ -1,6 +1,6 @@
+import { isIP } from 'node:net'
 import { z } from 'zod'
-import { listTlsFiles, type TlsFiles, toError } from '../lib/index.ts'
-import { isLoopback } from './listen-address.ts'
+import { hostNamePattern, listTlsFiles, type TlsFiles, toError } from '../lib/index.ts'
 
 // What the sections of the settings share: types of values, and checks.
 
@@ -10,10 +10,17 @@ export interface SettingProblem {
   readonly message: string
 }
 
-/** Adds problems to those of a schema. */
-export function addProblems(context: z.core.$RefinementCtx, problems: Iterable<SettingProblem>): void {
-  for (const { path, message } of problems) context.addIssue({ code: 'custom', path: [...path], message })
+/** For `superRefine`: refuses a value for what `find` says of it, or the settings in it. */
+export function refuse<Value>(find: (value: Value) => string | undefined | Iterable<SettingProblem>) {
+  return (value: Value, context: z.core.$RefinementCtx): void => {
+    const found = find(value) ?? []
+    for (const { path, message } of typeof found === 'string' ? [{ path: [], message: found }] : found)
+      context.addIssue({ code: 'custom', path: [...path], message })
+  }
 }
+
+/** For `superRefine`: only if nothing else is wrong so far. An invalid value does not have the type of a valid one. */
+export const ifValid = { when: ({ issues }: z.core.ParsePayload) => issues.length === 0 }
 
 /** Finds the items with a value of a member that an item before them has. */
 export function findDuplicates<Item>(
@@ -29,20 +36,6 @@ export function findDuplicates<Item>(
   )
 }
 
-/** Schema of names, of which `findProblem` says what is wrong with one, given those before it. */
-export function namesSetting(
-  findProblem: (name: string, before: readonly string[]) => string | undefined,
-  name = z.string(),
-) {
-  return z.array(name).superRefine((names, context) => {
-    for (const [index, name] of names.entries()) {
-      const problem = findProblem(name, names.slice(0, index))
-      if (problem !== undefined)
-        addProblems(context, [{ path: [index], message: `${JSON.stringify(name)}: ${problem}` }])
-    }
-  })
-}
-
 /** Returns the message of the error that `check` throws; undefined if it throws none. */
 export function findErrorMessage(check: () => unknown): string | undefined {
   try {
@@ -53,7 +46,7 @@ export function findErrorMessage(check: () => unknown): string | undefined {
   }
 }
 
-export const nonEmptyText = z.string().min(1)
+export const nonEmptyText = z.string().min(1, 'expected text that is not empty')
 export const portNumber = z.int().min(0).max(65_535)
 export const milliseconds = z.int().positive().max(2_147_483_647)
 export const dashedName = z
@@ -92,7 +85,10 @@ export function isPlainUrl(text: string, form = /^/): boolean {
   )
 }
 
-export const httpUrl = z.url({ protocol: /^https?$/ })
+export const httpUrl = z.url({
+  protocol: /^https?$/,
+  error: 'expected a URL with its scheme, such as https://catalog.example:8443',
+})
 
 /** URL of a server without anything but scheme, host and port: other parts may contain a secret, and would be printed. */
 export const originUrl = httpUrl.refine(
@@ -131,4 +127,51 @@ function isWithoutPassword(text: string): boolean {
   if (!URL.canParse(text)) return false
   const { username, password } = new URL(text)
   return username === '' && password === ''
+}
+
+/** Schema of the address that a server listens on: an IP address, or a name that resolves to one. */
+export const listenHost = z.string().superRefine(
+  refuse((host) => {
+    if (isIP(host) !== 0 || hostNamePattern.test(host.toLowerCase())) return undefined
+    const bare = /^\[(.+)\]$/.exec(host)?.[1] ?? ''
+    return isIP(bare) === 6
+      ? `expected an address without brackets: ${JSON.stringify(bare)}`
+      : 'expected an IP address or a host name, without a port: "0.0.0.0"'
+  }),
+)
+
+/** Where a server listens; port 0 picks a free one. */
+export interface ListenAddress {
+  readonly host: string
+  readonly port: number
+}
+
+/** Whether a server cannot listen on one address because of another one that listens on the other. */
+export function isSameListenAddress(one: ListenAddress, other: ListenAddress): boolean {
+  if (one.port !== other.port || one.port === 0) return false
+  const [host, otherHost] = [normalizeHost(one.host), normalizeHost(other.host)]
+  return host === otherHost || isAnyAddress(host) || isAnyAddress(otherHost)
+}
+
+/** Whether a URL leads to a server on this machine that listens on the address. */
+export function leadsToAddress(url: string, { host, port }: ListenAddress): boolean {
+  if (!URL.canParse(url)) return false
+  const { hostname, port: stated, protocol } = new URL(url)
+  const target = normalizeHost(hostname.replace(/^\[|\]$/g, ''))
+  if (Number(stated || (protocol === 'https:' ? 443 : 80)) !== port) return false
+  const own = normalizeHost(host)
+  return target === own || (isAnyAddress(own) && (isAnyAddress(target) || isLoopback(target)))
+}
+
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host)
+}
+
+function normalizeHost(host: string): string {
+  const lowerCase = host.toLowerCase()
+  return lowerCase === 'localhost' ? '127.0.0.1' : lowerCase
+}
+
+function isAnyAddress(host: string): boolean {
+  return host === '0.0.0.0' || host === '::'
 }

@@ -10,7 +10,7 @@ const sources: readonly (readonly [path: string, types: readonly string[]])[] = 
   ['audit/records/audit-record.ts', ofRecords.split(' ')],
   ['identity/principal.ts', ['Principal']],
   ['policy/engine/decision.ts', ['RuleReference']],
-  ['identity/api-keys/key-changes.ts', ['KeyChange']],
+  ['identity/runtime.ts', ['KeyChange']],
 ]
 
 const introduction = `// Written by \`npm run reference\` from the types in the code.

@@ -99,7 +99,7 @@ it('all errors in the settings are reported at once with their positions', async
     `${file}:2:3: listen.port: expected a number, received "many"`,
     `${file}:3:1: upstream.url: is missing`,
     `${file}:4:3: upstream.ulr: unknown setting`,
-    `${file}:5:1: policies.folder: expected a folder of policies, or a list of folders`,
+    `${file}:5:1: policies.folder: is missing; expected a folder of policies, or a list of folders`,
     'identity: ',
     'audit: ',
     'environment: CATALOG_GATEWAY__BOGUS is not a setting',
@@ -219,12 +219,11 @@ it('all errors in files that the settings name are reported at once', async () =
     upstream: {
       url: 'https://catalog.example',
       caFile: 'authority.pem',
-      credential: { file: 'credential' },
     },
     limits: { shared: { url: 'redis://limits.example', passwordFile: 'limits-password' } },
   })
   const { status, output, messages } = await check()
   expect({ status, output }).toEqual({ status: 1, output: '' })
-  const files = ['everybody.yaml:', 'keys.yaml:1', 'the pepper', 'authority.pem', 'credential']
+  const files = ['everybody.yaml:', 'keys.yaml:1', 'the pepper', 'authority.pem']
   for (const expected of [...files, 'limits-password']) expect(messages).toContain(expected)
 })

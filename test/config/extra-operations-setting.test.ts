@@ -81,7 +81,7 @@ describe('the settings refuse', () => {
     [
       'a query parameter of that name',
       { idMembers: { target_id: 'CreateTable' }, query: { 'target-id': 'string' } },
-      '0.idMembers.target_id: target-id has this name',
+      '0.idMembers.target_id: some catalogs read target_id as target-id',
     ],
     [
       'an id in a body that is not JSON',

@@ -46,7 +46,7 @@ it.for<[attack: string, namespaces: readonly object[], message: string]>([
   [
     'an invalid name in a scope',
     [{ ...team, catalogNamespaces: [['a/b', '..']] }],
-    '.0.catalogNamespaces.0: expected a list of names',
+    '.0.catalogNamespaces.0: a part of the id, "a/b", contains "/"',
   ],
   [
     'no scope',

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { z } from 'zod'
 import { backendSettingsSchema } from '../../src/backend/settings/backend-settings.ts'
-import { environmentVariableName } from '../../src/settings/setting-variables.ts'
-import { readSettings } from '../../src/settings/read-settings.ts'
+import { environmentVariableName, readSettings } from '../../src/settings/read-settings.ts'
 import { gatewaySettingsSchema } from '../../src/config/gateway-settings.ts'
 import {
   removedCommands,

@@ -67,10 +67,9 @@ it.each<[mistake: readonly string[], error: string]>([
     ],
     'limits.rates.0.namespaces.0: "prod.sales" contains ".", which separates names; expected ["prod", "sales"]',
   ],
-  [['timeouts: { drainTimeoutMs: "30" }'], 'received "30"; write 30 (milliseconds)'],
+  [['timeouts: { drainTimeoutMs: "30" }'], 'or a value with a unit such as 30s, received "30"'],
   [['timeouts: { drainTimeoutMs: 0s }'], 'drainTimeoutMs: expected more than 0 milliseconds, received "0s"'],
   [['timeouts: { drainTimeoutMs: 99d }'], 'expected at most 2147483647 milliseconds, received "99d"'],
-  [['limits: { maxJsonBytes: 8m }'], 'received "8m"; write 8MiB'],
   [['limits: { maxJsonBytes: 8 parsecs }'], 'value with a unit such as 64MiB, received "8 parsecs"'],
   [['limits: { maxJsonBytes: -1 }'], 'limits.maxJsonBytes: expected more than 0 bytes, received -1'],
   [
@@ -80,7 +79,7 @@ it.each<[mistake: readonly string[], error: string]>([
   [['listen: { port: 70000 }'], 'listen.port: expected at most 65535, received 70000'],
   [['listen: { port: 1.5 }'], 'listen.port: expected a whole number, received 1.5'],
   [['log: { level: wran }'], '"debug" or "silent", received "wran"'],
-  [["audit: { folder: '' }"], 'audit.folder: expected text that is not empty, received empty text'],
+  [["audit: { folder: '' }"], 'audit.folder: expected text that is not empty'],
   [
     ['audit: { folder: a, sinks: [{ type: stdot, name: a }] }'],
     'g.yaml:1:31: audit.sinks.0.type: expected "stdout" or "otlp", received "stdot"; did you mean "stdout"?',
@@ -95,16 +94,12 @@ it.each<[mistake: readonly string[], error: string]>([
   [['audit: audit'], 'audit: expected a section with settings, received text'],
   [
     ['policies: { kubernetes: { namespaces: [{ name: catalog-system, platform: true }] } }'],
-    'policies.folder: expected a folder of policies, or a list of folders',
+    'policies.folder: is missing; expected a folder of policies, or a list of folders',
   ],
-  [['upstream: {}'], 'upstream.url: is missing; expected text'],
+  [['upstream: {}'], 'upstream.url: is missing; expected a URL with its scheme'],
   [
     ['upstream: { url: catalog.example }'],
-    'g.yaml:1:13: upstream.url: expected a URL with its scheme, such as "https://catalog.example"',
-  ],
-  [
-    ['passThrough: { port: 2335, routes: [{ prefix: /ui, upstream: ui.example, allow: anyone }] }'],
-    'passThrough.routes.0.upstream: expected a URL with its scheme, such as "https://ui.example"',
+    'g.yaml:1:13: upstream.url: expected a URL with its scheme, such as https://catalog.example:8443',
   ],
   [
     ['passThrough: { port: 2333, routes: [{ prefix: /ui, upstream: https://ui.example, allow: anyone }] }'],

@@ -1,7 +1,6 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { createKey } from '../../src/identity/api-keys/key-store.ts'
-import { readOrCreatePepper } from '../../src/identity/api-keys/pepper.ts'
+import { createKey, readOrCreatePepper } from '../../src/identity/api-keys/key-store.ts'
 import { hasOpenssl, makeAuthority } from '../identity/mtls/test-certificates.ts'
 import { podsOf, type Container, type Manifest, type MountedKeys, type PodSpec } from './chart.ts'
 

@@ -27,9 +27,7 @@ export function addLint(policy: Command, io: Io): void {
 async function lint(loaded: SourcePolicies, options: Options): Promise<Report> {
   const store = loaded.settings?.identity.apiKeys?.store
   const keys =
-    store === undefined
-      ? []
-      : await runStep(`the API keys in ${store} cannot be read`, () => listKeys(store))
+    store === undefined ? [] : await runStep(`the API keys in ${store} cannot be read`, () => listKeys(store))
   const known = loaded.settings && listKnownCredentials(loaded.settings, keys)
   const ignored = await listIgnoredFiles(loaded.folders)
   const findings = [

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { lancedbServerHeader } from '../../catalog-api/index.ts'
 import { fieldNameGrammar } from '../../lib/index.ts'
-import { namesSetting } from '../../settings/index.ts'
+import { refuse } from '../../settings/index.ts'
 
 /**
  * Request headers that every upstream receives besides those of `dialects`: headers of the interface, content
@@ -92,8 +92,18 @@ const forbiddenResponseHeaders: ForbiddenHeaders = [
   [/^location$/, 'redirects are not followed'],
 ]
 
-const allowedHeadersSchema = (always: ReadonlySet<string>, reasons: ForbiddenHeaders) =>
-  namesSetting((name) => findHeaderProblem(name, always, reasons), z.string().toLowerCase()).default([])
+function allowedHeadersSchema(always: ReadonlySet<string>, reasons: ForbiddenHeaders) {
+  const name = z
+    .string()
+    .toLowerCase()
+    .superRefine(
+      refuse((text) => {
+        const problem = findHeaderProblem(text, always, reasons)
+        return problem && `${JSON.stringify(text)}: ${problem}`
+      }),
+    )
+  return z.array(name).default([])
+}
 
 export const allowedHeadersSettings = {
   allowedRequestHeaders: allowedHeadersSchema(allowedRequestHeaders, forbiddenRequestHeaders).describe(

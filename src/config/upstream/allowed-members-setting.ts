@@ -7,7 +7,7 @@ import {
   isReservedName,
   operationNames,
 } from '../../catalog-api/index.ts'
-import { addProblems } from '../../settings/index.ts'
+import { refuse, type SettingProblem } from '../../settings/index.ts'
 import { suggestSimilar } from '../../lib/index.ts'
 
 const pathGrammar = /^[A-Za-z_][A-Za-z0-9_-]{0,63}(?:\.[A-Za-z_][A-Za-z0-9_-]{0,63}){0,7}$/
@@ -16,22 +16,24 @@ const pathGrammar = /^[A-Za-z_][A-Za-z0-9_-]{0,63}(?:\.[A-Za-z_][A-Za-z0-9_-]{0,
 export const allowedMembersSetting = z
   .record(z.string(), z.array(z.string()).min(1))
   .default({})
-  .superRefine((members, context) => {
-    for (const [operation, paths] of Object.entries(members)) {
-      const problem = findOperationProblem(operation)
-      if (problem !== undefined) addProblems(context, [{ path: [operation], message: problem }])
-      for (const [index, path] of problem === undefined ? paths.entries() : []) {
-        const message = findPathProblem(operation, path, paths.indexOf(path) < index)
-        if (message !== undefined)
-          addProblems(context, [{ path: [operation, index], message: `${JSON.stringify(path)}: ${message}` }])
-      }
-    }
-  })
+  .superRefine(refuse(findProblems))
   .describe(
     'Members of JSON bodies that callers may send to this upstream besides those of the catalog API, by operation: ' +
       '`AlterTableAddColumns: [comment, new_columns.comment]`. Policies do not see them; see ' +
       'docs/upstreams.md.',
   )
+
+function* findProblems(members: Readonly<Record<string, readonly string[]>>): Generator<SettingProblem> {
+  for (const [operation, paths] of Object.entries(members)) {
+    const problem = findOperationProblem(operation)
+    if (problem !== undefined) yield { path: [operation], message: problem }
+    for (const [index, path] of problem === undefined ? paths.entries() : []) {
+      const message = findPathProblem(operation, path, paths.indexOf(path) < index)
+      if (message !== undefined)
+        yield { path: [operation, index], message: `${JSON.stringify(path)}: ${message}` }
+    }
+  }
+}
 
 function findOperationProblem(name: string): string | undefined {
   if (!isOperationName(name))

@@ -1,7 +1,5 @@
 import { z } from 'zod'
-import { listTlsFiles } from '../../lib/index.ts'
 import {
-  addProblems,
   dashedName,
   findDuplicates,
   findErrorMessage,
@@ -11,6 +9,8 @@ import {
   milliseconds,
   nonEmptyText,
   path,
+  refuse,
+  type SettingProblem,
   tlsFiles,
   tlsRequiresHttps,
 } from '../../settings/index.ts'
@@ -41,13 +41,20 @@ const credentialSchema = z
     ({ value, file }) => (value === undefined) !== (file === undefined),
     'expected either value or file',
   )
-  .superRefine(({ header, value }, context) => {
-    const problem = value === undefined ? undefined : findCredentialProblem(header, value)
-    if (problem !== undefined) context.addIssue({ code: 'custom', path: ['value'], message: problem })
-  })
+  .superRefine(
+    refuse(({ header, value }) => {
+      const message = value && findCredentialProblem(header, value)
+      return message ? [{ path: ['value'], message }] : []
+    }),
+  )
+
+/** Printed instead of a secret, and refused as one. */
+export const redactedValue = '(hidden)'
 
 /** Returns why a value cannot be that of the header; undefined if it can. The message does not contain the value. */
 export function findCredentialProblem(header: string, value: string): string | undefined {
+  if (value === redactedValue)
+    return 'is a placeholder for a secret; expected the secret, or a file that contains it'
   // RFC 9110, section 11.4.
   const hasScheme = header !== 'authorization' || /^[A-Za-z][\w.+-]* +\S/.test(value.trim())
   return hasScheme ? undefined : 'has no scheme; expected a value such as "Bearer TOKEN"'
@@ -56,11 +63,6 @@ export function findCredentialProblem(header: string, value: string): string | u
 const timeoutsSchema = z.strictObject({
   totalTimeoutMs: milliseconds.default(3_600_000).describe('For a whole attempt.'),
 })
-
-/** How the caller is identified to an upstream: not at all, by its own credential, or by a signed assertion. */
-const callerIdentities = ['none', 'original', 'assertion'] as const
-
-export type CallerIdentity = (typeof callerIdentities)[number]
 
 /** Header-safe parts, joined by slashes. */
 const databasePattern = /^[\x21-\x2e\x30-\x7e]+(\/[\x21-\x2e\x30-\x7e]+)*$/
@@ -84,7 +86,7 @@ const upstreamFieldsSchema = z.strictObject({
   ...tlsFiles,
   credential: credentialSchema.optional().describe('Credential of the gateway.'),
   identity: z
-    .enum(callerIdentities)
+    .enum(['none', 'original', 'assertion'])
     .default('none')
     .describe(
       'How the caller is identified to the upstream: not at all, with its original credential, or with a signed assertion.',
@@ -113,10 +115,11 @@ const upstreamFieldsSchema = z.strictObject({
 
 export const upstreamSchema = upstreamFieldsSchema
   .refine(hasHttpsIfTlsFiles, tlsRequiresHttps)
-  .superRefine((upstream, context) => {
-    for (const { path, message } of findExtraOperationProblems([upstream]))
-      addProblems(context, [{ path: path.slice(1), message }])
-  })
+  .superRefine(
+    refuse((upstream) =>
+      findExtraOperationProblems([upstream]).map(({ path, message }) => ({ path: path.slice(1), message })),
+    ),
+  )
 
 /** Settings of several upstreams: each serves its namespaces; the one without namespaces serves the rest. */
 export const upstreamsSchema = z
@@ -128,10 +131,7 @@ export const upstreamsSchema = z
             z
               .array(z.string())
               .min(1)
-              .superRefine((id, context) => {
-                const message = findErrorMessage(() => assertIdentifier(id))
-                if (message !== undefined) context.addIssue({ code: 'custom', message })
-              }),
+              .superRefine(refuse((id) => findErrorMessage(() => assertIdentifier(id)))),
           )
           .min(1)
           .optional()
@@ -140,35 +140,37 @@ export const upstreamsSchema = z
       .refine(hasHttpsIfTlsFiles, tlsRequiresHttps),
   )
   .min(1)
-  .superRefine((upstreams, context) => {
-    const addIssue = (path: (string | number)[], message: string): void =>
-      context.addIssue({ code: 'custom', path, message })
-    addProblems(context, findExtraOperationProblems(upstreams))
-    addProblems(
-      context,
-      findDuplicates(upstreams, 'name', (name) => `duplicate upstream name "${name}"`),
-    )
-    const prefixes = new Set<string>()
-    for (const [index, upstream] of upstreams.entries()) {
-      const { namespaces = [], delimiter } = upstream
-      for (const [position, namespace] of namespaces.entries()) {
-        const prefix = JSON.stringify(namespace)
-        if (prefixes.has(prefix))
-          addIssue([index, 'namespaces', position], `${prefix} is assigned to two upstreams`)
-        prefixes.add(prefix)
-        const message = findErrorMessage(() => assertSeparable(namespace, listSeparators(delimiter)))
-        if (message !== undefined) addIssue([index, 'namespaces', position], message)
-      }
+  .superRefine(refuse(findExtraOperationProblems))
+  .superRefine(
+    refuse((upstreams) => findDuplicates(upstreams, 'name', (name) => `duplicate upstream name "${name}"`)),
+  )
+  .superRefine(refuse(findNamespaceProblems))
+
+function* findNamespaceProblems(
+  upstreams: readonly {
+    readonly namespaces?: readonly Identifier[] | undefined
+    readonly delimiter: string
+  }[],
+): Generator<SettingProblem> {
+  const prefixes = new Set<string>()
+  for (const [index, { namespaces = [], delimiter }] of upstreams.entries()) {
+    for (const [position, namespace] of namespaces.entries()) {
+      const path = [index, 'namespaces', position]
+      const prefix = JSON.stringify(namespace)
+      if (prefixes.has(prefix)) yield { path, message: `${prefix} is assigned to two upstreams` }
+      prefixes.add(prefix)
+      const message = findErrorMessage(() => assertSeparable(namespace, listSeparators(delimiter)))
+      if (message !== undefined) yield { path, message }
     }
-    if (upstreams.filter(({ namespaces }) => namespaces === undefined).length !== 1) {
-      addIssue([], 'expected exactly one upstream without namespaces: it serves the root and everything else')
-    }
-  })
+  }
+  if (upstreams.filter(({ namespaces }) => namespaces === undefined).length !== 1) {
+    const message = 'expected exactly one upstream without namespaces: it serves the root and everything else'
+    yield { path: [], message }
+  }
+}
+
+export type CallerIdentity = UpstreamSettings['identity']
 
 export type UpstreamSettings = z.output<typeof upstreamSchema> & {
   readonly namespaces?: readonly Identifier[] | undefined
-}
-
-export function listUpstreamFiles(upstream: UpstreamSettings): readonly string[] {
-  return [...listTlsFiles(upstream), upstream.credential?.file].filter((file) => file !== undefined)
 }

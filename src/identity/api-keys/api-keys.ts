@@ -4,13 +4,13 @@ import { LRUCache } from 'lru-cache'
 import { apiKeyNameSchema, type BootstrapKeySettings } from '../../config/index.ts'
 import { followFiles, withoutReserve } from '../../lib/index.ts'
 import { AuthenticationError } from '../authentication-error.ts'
-import type { IdentityRuntime, ReportEvent } from '../runtime.ts'
+import type { IdentityRuntime } from '../runtime.ts'
 import type { Principal } from '../principal.ts'
 import { assertPepper, hashSecret, parseApiKey } from './api-key-format.ts'
-import { listKeyChanges, openRecordedKeys, type RecordedKeys } from './key-changes.ts'
+import { createChangeReporter } from './key-changes.ts'
 import { computeKeyFilesStamp, listKeys, type StoredKey } from './key-store-file.ts'
 import { openLastUsedRecorder } from './last-used.ts'
-import { assertPepperOfKeys, describeUnusableKeys } from './pepper.ts'
+import { assertPepperOfKeys, describeUnusableKeys } from './key-store.ts'
 
 /** A key known as clear text, for development or bootstrap: 8 to 256 printable characters without spaces. */
 export interface StaticKey {
@@ -39,27 +39,7 @@ export interface KeyStoreOptions {
   readonly recordedFile?: string | undefined
 }
 
-export interface ApiKeysOptions {
-  readonly store: KeyStoreOptions | undefined
-  readonly staticKey: StaticKey | undefined
-  readonly lastUsedIntervalMs: number
-}
-
-export interface ApiKeysStatus {
-  /** Number of keys in the store, including revoked and expired ones. */
-  readonly keys: number
-  /** Whether the current content of the store cannot be loaded. */
-  readonly isOutdated: boolean
-  /** When the next principal will have no valid key, in milliseconds since 1970; undefined if none will. */
-  readonly nextExpiryMs: number | undefined
-}
-
-export interface ApiKeys {
-  /** Throws AuthenticationError. Takes microseconds, and equally long for an unknown id. */
-  verify(text: string): VerifiedKey
-  status(): ApiKeysStatus
-  close(): Promise<void>
-}
+export type ApiKeys = Awaited<ReturnType<typeof openApiKeys>>
 
 interface VerifiedKey {
   readonly principal: Principal
@@ -89,19 +69,21 @@ const maxProvenKeys = 50_000
  * loaded later. Keys of an earlier process are never used: they may have been revoked.
  */
 export async function openApiKeys(
-  { store, staticKey, lastUsedIntervalMs }: ApiKeysOptions,
+  store: KeyStoreOptions | undefined,
+  staticKey: StaticKey | undefined,
+  lastUsedIntervalMs: number,
   { now, report, reloadIntervalMs }: Pick<IdentityRuntime, 'now' | 'report' | 'reloadIntervalMs'>,
-): Promise<ApiKeys> {
+) {
   const pepper = store?.pepper ?? randomBytes(32)
   assertPepper(pepper)
-  const matchStaticKey = createStaticKeyMatcher(staticKey)
   /** Verifying a key takes 6 us, a cache hit less than one. Texts are stored as digests with a salt of this process. */
   const provenKeys = new LRUCache<string, ProvenKey>(withoutReserve(maxProvenKeys))
   const salt = randomBytes(16).toString('hex')
+  const digestOf = (text: string): string => hash('sha256', salt + text, 'base64')
+  const known = staticKey && { digest: digestOf(staticKey.text), key: verifyStaticKey(staticKey) }
   let isOutdated = false
   let isFirst = true
-  let reporting = Promise.resolve()
-  const onUnwritten = (cause: unknown): void => report({ source: 'api-keys', outcome: 'unwritten', cause })
+  const changes = createChangeReporter(store?.recordedFile, report)
 
   async function readKeys(file: string): Promise<LoadedKeys> {
     const keys = await listKeys(file)
@@ -114,8 +96,6 @@ export async function openApiKeys(
     return loadKeys(keys)
   }
 
-  const recorded =
-    store?.recordedFile === undefined ? undefined : openRecordedKeys(store.recordedFile, onUnwritten)
   const followed =
     store &&
     (await followFiles({
@@ -125,12 +105,7 @@ export async function openApiKeys(
       onChange(keys, before) {
         provenKeys.clear()
         isOutdated = false
-        // In the order of the readings: the last one that is saved is what the next start compares with.
-        reporting = reporting.then(async () => {
-          const changes = await listKeyChanges(before.all, keys.all)
-          const onRecorded = (): void => recorded?.save(keys.all)
-          report({ source: 'api-keys', outcome: 'changed', changes, onRecorded })
-        })
+        changes.reportChange(before.all, keys.all)
       },
       onError(cause) {
         isOutdated = true
@@ -139,7 +114,7 @@ export async function openApiKeys(
     }))
   const noKeys = loadKeys([])
   const getKeys = (): LoadedKeys => followed?.current ?? noKeys
-  if (recorded !== undefined) await reportFoundChanges(recorded, getKeys().all, report)
+  await changes.reportFound(getKeys().all)
   const lastUsed =
     store?.lastUsedFile === undefined
       ? undefined
@@ -147,15 +122,15 @@ export async function openApiKeys(
           file: store.lastUsedFile,
           intervalMs: lastUsedIntervalMs,
           isKnown: (id) => getKeys().byId.has(id),
-          onError: onUnwritten,
+          onError: (cause) => report({ source: 'api-keys', outcome: 'unwritten', cause }),
         })
 
   return {
-    verify(text) {
-      const matched = matchStaticKey(text)
-      if (matched !== undefined) return matched
+    /** Throws AuthenticationError. Takes microseconds, and equally long for an unknown id. */
+    verify(text: string): VerifiedKey {
+      const digest = digestOf(text)
+      if (digest === known?.digest) return known.key
       const nowMs = now()
-      const digest = hash('sha256', salt + text, 'base64')
       let key = provenKeys.get(digest)
       if (key === undefined) provenKeys.set(digest, (key = verifySecret(getKeys().byId, pepper, text)))
       assertActive(key, nowMs)
@@ -163,32 +138,18 @@ export async function openApiKeys(
       return key
     },
     status: () => ({
+      /** Number of keys in the store, including revoked and expired ones. */
       keys: getKeys().all.length,
+      /** Whether the current content of the store cannot be loaded. */
       isOutdated,
+      /** When the next principal will have no valid key, in milliseconds since 1970; undefined if none will. */
       nextExpiryMs: getKeys().expiryTimes.find((end) => end > now()),
     }),
     async close() {
       followed?.close()
-      await reporting
       await lastUsed?.close()
-      await recorded?.close()
+      await changes.close()
     },
-  }
-}
-
-/** Reports what changed since changes were last recorded. The first start only saves the keys. */
-async function reportFoundChanges(
-  recorded: RecordedKeys,
-  keys: readonly StoredKey[],
-  report: ReportEvent,
-): Promise<void> {
-  const onRecorded = (): void => recorded.save(keys)
-  try {
-    const changes = await recorded.findChanges(keys)
-    if (changes === undefined) return onRecorded()
-    if (changes.length > 0) report({ source: 'api-keys', outcome: 'found', changes, onRecorded })
-  } catch (cause) {
-    report({ source: 'api-keys', outcome: 'not-compared', cause, onRecorded })
   }
 }
 
@@ -237,17 +198,11 @@ function assertActive({ isRevoked, notBefore, expiresAt }: ProvenKey, nowMs: num
   if (nowMs >= expiresAt) throw new AuthenticationError('expired_api_key')
 }
 
-/** Retains only a hash of the static key, with a pepper of this process. */
-function createStaticKeyMatcher(key: StaticKey | undefined): (text: string) => VerifiedKey | undefined {
-  if (key === undefined) return () => undefined
-  if (!/^[!-~]{8,256}$/.test(key.text)) {
+function verifyStaticKey({ text, principal, groups }: StaticKey): VerifiedKey {
+  if (!/^[!-~]{8,256}$/.test(text))
     throw new Error('a key as clear text must have 8 to 256 printable characters and no spaces')
-  }
-  const pepper = randomBytes(32)
-  const digest = hashSecret(pepper, key.text)
-  const principal = createApiKeyPrincipal('static', apiKeyNameSchema.parse(key.principal), key.groups)
-  const verified: VerifiedKey = { principal, subject: undefined }
-  return (text) => (timingSafeEqual(hashSecret(pepper, text), digest) ? verified : undefined)
+  const name = apiKeyNameSchema.parse(principal)
+  return { principal: createApiKeyPrincipal('static', name, groups), subject: undefined }
 }
 
 function createApiKeyPrincipal(id: string, name: string, groups: readonly string[]): Principal {

@@ -2,20 +2,8 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
 import { ignoreMissing, mapInSlices, writeAtomically } from '../../lib/index.ts'
+import type { KeyChange, ReportEvent } from '../runtime.ts'
 import { storedKeySchema, type StoredKey } from './key-store-file.ts'
-
-/** A difference between two readings of a key store. */
-export interface KeyChange {
-  /** `rotated`: created as the successor of `replaces`. `removed`: not by `keys`. `changed`: in `members`. */
-  readonly change: 'created' | 'rotated' | 'revoked' | 'removed' | 'changed'
-  /** Id of the key. */
-  readonly key: string
-  readonly principal: string
-  /** Who created or revoked the key, as the store states. */
-  readonly by?: string
-  readonly replaces?: string
-  readonly members?: readonly string[]
-}
 
 /** Lists the changes between two readings, by key: those of the later reading first, then removed ones. */
 export async function listKeyChanges(
@@ -36,27 +24,18 @@ export async function listKeyChanges(
 function compareKey(before: StoredKey | undefined, key: StoredKey): readonly KeyChange[] {
   const { id, principal, createdBy, revokedBy, replaces, revokedAt } = key
   const which = { key: id, principal }
-  const revoked: KeyChange = {
-    change: 'revoked',
-    ...which,
-    ...(revokedBy !== undefined && { by: revokedBy }),
-  }
+  const revoked: readonly KeyChange[] =
+    revokedAt === undefined || before?.revokedAt !== undefined
+      ? []
+      : [{ change: 'revoked', ...which, by: revokedBy }]
   if (before === undefined) {
-    const created: KeyChange = {
-      change: replaces === undefined ? 'created' : 'rotated',
-      ...which,
-      ...(createdBy !== undefined && { by: createdBy }),
-      ...(replaces !== undefined && { replaces }),
-    }
-    return revokedAt === undefined ? [created] : [created, revoked]
+    const change = replaces === undefined ? 'created' : 'rotated'
+    return [{ change, ...which, by: createdBy, replaces }, ...revoked]
   }
   const members = comparedMembers.filter((name) => toComparable(before, name) !== toComparable(key, name))
   // A revocation has a change of its own; one that was undone is none.
   if (before.revokedAt !== undefined && revokedAt === undefined) members.push('revokedAt')
-  return [
-    ...(revokedAt !== undefined && before.revokedAt === undefined ? [revoked] : []),
-    ...(members.length > 0 ? [{ change: 'changed', ...which, members } as const] : []),
-  ]
+  return members.length === 0 ? revoked : [...revoked, { change: 'changed', ...which, members }]
 }
 
 const comparedMembers: (keyof StoredKey)[] = [
@@ -77,42 +56,54 @@ function toComparable(key: StoredKey, name: keyof StoredKey): unknown {
     : value
 }
 
-/** The keys whose changes have been recorded, in a file: a start finds in it what changed while no gateway ran. */
-export interface RecordedKeys {
-  /** Lists what changed since changes were recorded; undefined if there is no file. Rejects if it cannot be read. */
-  findChanges(keys: readonly StoredKey[]): Promise<readonly KeyChange[] | undefined>
-  /** Writes the file after those writes that have started. Failures are reported. */
-  save(keys: readonly StoredKey[]): void
-  /** Waits for the writes. */
-  close(): Promise<void>
-}
-
 const recordedSchema = z.strictObject({ keys: z.array(storedKeySchema) })
 
-/** The file has the format of a key store, without descriptions and with digests of the hashes: it verifies no key. */
-export function openRecordedKeys(file: string, onError: (cause: unknown) => void): RecordedKeys {
-  let writing = Promise.resolve()
-  let latest: readonly StoredKey[] = []
+/**
+ * Reports the changes of a key store, and keeps the keys whose changes are recorded in a file, in which a start finds what
+ * changed while no gateway ran. The file has the format of a key store, without descriptions and with digests of the hashes:
+ * it verifies no key. Without a file, a start reports nothing.
+ */
+export function createChangeReporter(file: string | undefined, report: ReportEvent) {
+  const source = 'api-keys'
+  // In the order of the readings: the last one that is saved is what the next start compares with.
+  let pending = Promise.resolve()
 
-  /** Skips keys that newer ones have replaced before their turn. */
-  async function write(keys: readonly StoredKey[]): Promise<void> {
-    if (keys !== latest) return
-    const texts = await mapInSlices(keys, (key) => JSON.stringify(withoutHash(key)))
-    await writeAtomically(file, `{"keys":[${texts.join(',')}]}\n`)
+  function save(keys: readonly StoredKey[]): void {
+    if (file === undefined) return
+    pending = pending
+      .then(() => writeKeys(file, keys))
+      .catch((cause: unknown) => report({ source, outcome: 'unwritten', cause }))
   }
 
   return {
-    async findChanges(keys) {
-      const text = await readFile(file, 'utf8').catch(ignoreMissing)
-      if (text === undefined) return undefined
-      return listKeyChanges(recordedSchema.parse(JSON.parse(text)).keys, keys.map(withoutHash))
+    /** Reports what changed since changes were last recorded. The first start only saves the keys. */
+    async reportFound(keys: readonly StoredKey[]): Promise<void> {
+      if (file === undefined) return
+      const onRecorded = (): void => save(keys)
+      try {
+        const text = await readFile(file, 'utf8').catch(ignoreMissing)
+        if (text === undefined) return onRecorded()
+        const recorded = recordedSchema.parse(JSON.parse(text)).keys
+        const changes = await listKeyChanges(recorded, keys.map(withoutHash))
+        if (changes.length > 0) report({ source, outcome: 'found', changes, onRecorded })
+      } catch (cause) {
+        report({ source, outcome: 'not-compared', cause, onRecorded })
+      }
     },
-    save(keys) {
-      latest = keys
-      writing = writing.then(() => write(keys)).catch(onError)
+    reportChange(before: readonly StoredKey[], keys: readonly StoredKey[]): void {
+      pending = pending.then(async () => {
+        const changes = await listKeyChanges(before, keys)
+        report({ source, outcome: 'changed', changes, onRecorded: () => save(keys) })
+      })
     },
-    close: () => writing,
+    /** Waits for reports and writes. */
+    close: () => pending,
   }
+}
+
+async function writeKeys(path: string, keys: readonly StoredKey[]): Promise<void> {
+  const texts = await mapInSlices(keys, (key) => JSON.stringify(withoutHash(key)))
+  await writeAtomically(path, `{"keys":[${texts.join(',')}]}\n`)
 }
 
 /** Replaces the hash by its digest and omits the description, so that the key can be compared with a recorded one. */

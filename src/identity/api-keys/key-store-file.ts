@@ -4,7 +4,7 @@ import { isMap, isNode, isSeq, LineCounter, parseDocument } from 'yaml'
 import { z } from 'zod'
 import { apiKeyNameSchema, keyPrincipalSchema } from '../../config/index.ts'
 import { findTokenError } from '../../settings/index.ts'
-import { fileStamp, getMembers, mapInSlices, validateTimestamp } from '../../lib/index.ts'
+import { fileStamp, getMembers, mapInSlices, toError, validateTimestamp } from '../../lib/index.ts'
 
 const time = z
   .string('expected a time such as 2026-01-31T12:00:00Z')
@@ -54,36 +54,26 @@ export const storedKeySchema = z
 /** A stored API key: contains the hash of the secret, never the secret. Times are those of RFC 3339. */
 export type StoredKey = z.output<typeof storedKeySchema>
 
-/** The store is invalid. `problems` lists each error with its file and line, and never contains a value. */
-export class ApiKeyStoreError extends Error {
-  override readonly name = 'ApiKeyStoreError'
-
-  constructor(problems: readonly string[]) {
-    super(problems.join('\n'))
-  }
-}
-
 /**
- * Reads a file, or a folder of files (a mounted Secret). Rejects with ApiKeyStoreError with the errors of all files: one may
- * be in a restriction or a revocation.
+ * Reads a file, or a folder of files (a mounted Secret). Rejects with the errors of all files, each with its file and line and
+ * without a value: one may be in a restriction or a revocation.
  */
 export async function listKeys(path: string): Promise<readonly StoredKey[]> {
   const files = await listKeyFiles(path)
-  if (files.length === 0) throw new ApiKeyStoreError([`${path}: the folder has no .yaml or .yml file`])
+  if (files.length === 0) throw new Error(`${path}: the folder has no .yaml or .yml file`)
   const problems: string[] = []
   const found = new Map<string, { readonly key: StoredKey; readonly file: string }>()
   for (const file of files) {
-    const store = await parseKeyStore(await readFile(file, 'utf8'), file).catch((error: unknown) => {
-      if (!(error instanceof ApiKeyStoreError)) throw error
-      problems.push(error.message)
-    })
+    const store = await parseKeyStore(await readFile(file, 'utf8'), file).catch(
+      (error: unknown) => void problems.push(toError(error).message),
+    )
     for (const key of store ? listStoredKeys(store) : []) {
       const other = found.get(key.id)
       if (other !== undefined) problems.push(`${file}: duplicate key ${key.id}, also in ${other.file}`)
       found.set(key.id, { key, file })
     }
   }
-  if (problems.length > 0) throw new ApiKeyStoreError(problems)
+  if (problems.length > 0) throw new Error(problems.join('\n'))
   return [...found.values()].map(({ key }) => key)
 }
 
@@ -105,44 +95,40 @@ async function listKeyFiles(path: string): Promise<readonly string[]> {
 export interface KeyStore {
   /** Comments above `keys:`. */
   readonly head: readonly string[]
-  readonly lines: readonly KeyLine[]
-}
-
-/** A line below `keys:`: a key, or a comment. */
-export interface KeyLine {
-  readonly text: string
-  readonly key?: StoredKey
+  /** Below `keys:`; texts are comments. */
+  readonly lines: readonly (StoredKey | string)[]
 }
 
 export function listStoredKeys({ lines }: KeyStore): readonly StoredKey[] {
-  return lines.flatMap(({ key }) => key ?? [])
+  return lines.filter((line) => typeof line !== 'string')
 }
 
 interface ReadStore {
   readonly head: readonly string[]
-  /** Each with its number in the file. */
-  readonly lines: readonly { readonly number: number; readonly text: string; readonly entry?: unknown }[]
+  /** Comments, and entries with their numbers in the file. */
+  readonly lines: readonly (string | { readonly number: number; readonly entry: unknown })[]
 }
 
 /**
  * Parses a key file, in slices. Of a file in other YAML than the commands write, comments are left out. Rejects with
- * ApiKeyStoreError.
+ * all errors in it, each with its line and without a value.
  */
 export async function parseKeyStore(text: string, file: string): Promise<KeyStore> {
   const { head, lines } = (await readLines(text)) ?? readYaml(text, file)
   const problems: string[] = []
   const seen = new Set<unknown>()
-  const parsed = await mapInSlices(lines, ({ number, text, entry }): KeyLine => {
-    if (entry === undefined) return { text }
+  const parsed = await mapInSlices(lines, (line) => {
+    if (typeof line === 'string') return line
+    const { number, entry } = line
     const { data: key, error } = storedKeySchema.safeParse(entry)
     const add = (problem: string): number => problems.push(`${file}:${number}: ${problem}`)
     for (const { path, message } of error?.issues ?? []) add(`${formatPath(path)}${message}`)
     const { id } = getMembers(entry)
     if (id !== undefined && seen.has(id)) add('id: duplicate id')
     seen.add(id)
-    return key === undefined ? { text } : { text, key }
+    return key ?? ''
   })
-  if (problems.length > 0) throw new ApiKeyStoreError(problems)
+  if (problems.length > 0) throw new Error(problems.join('\n'))
   return { head, lines: parsed }
 }
 
@@ -158,11 +144,10 @@ async function readLines(text: string): Promise<ReadStore | undefined> {
   const start = all.findIndex((line) => !comment.test(line))
   if (all[start] !== someKeys) return undefined
   const lines = await mapInSlices(all.slice(start + 1), (text, index) => {
-    const number = start + 2 + index
-    return comment.test(text) ? { number, text } : { number, text, entry: parseKeyLine(text) ?? null }
+    return comment.test(text) ? text : { number: start + 2 + index, entry: parseKeyLine(text) }
   })
-  const entries = lines.filter((line) => 'entry' in line)
-  if (entries.length === 0 || entries.some(({ entry }) => entry === null)) return undefined
+  const entries = lines.filter((line) => typeof line !== 'string')
+  if (entries.length === 0 || entries.some(({ entry }) => entry === undefined)) return undefined
   return { head: all.slice(0, start), lines }
 }
 
@@ -183,21 +168,21 @@ function parseKeyLine(line: string): unknown {
 
 function readYaml(text: string, file: string): ReadStore {
   const error = findTokenError(text)
-  if (error !== undefined) throw new ApiKeyStoreError([`${file}:${error.line}: ${error.message}`])
+  if (error !== undefined) throw new Error(`${file}:${error.line}: ${error.message}`)
   const positions = new LineCounter()
   // Pretty errors quote the file, and with it hashes or a misplaced key.
   const document = parseDocument(text, { lineCounter: positions, prettyErrors: false })
   const toNumber = (offset = 0): number => positions.linePos(offset).line
   const errors = document.errors.map(({ pos, message }) => `${file}:${toNumber(pos[0])}: ${message}`)
-  if (errors.length > 0) throw new ApiKeyStoreError(errors)
+  if (errors.length > 0) throw new Error(errors.join('\n'))
   const { contents } = document
   const list = isMap(contents) && contents.items.length === 1 ? contents.get('keys') : undefined
-  if (!isSeq(list)) throw new ApiKeyStoreError([`${file}:1: expected "keys:" with a list, and nothing else`])
+  if (!isSeq(list)) throw new Error(`${file}:1: expected "keys:" with a list, and nothing else`)
   const lines = list.items.map((item) => ({
     number: isNode(item) ? toNumber(item.range?.[0]) : 1,
     entry: isNode(item) ? item.toJS(document) : item,
   }))
-  return { head: [], lines: lines.map((line) => ({ ...line, text: entryMark + JSON.stringify(line.entry) })) }
+  return { head: [], lines }
 }
 
 /** Formats the path of a member as `groups[1]: `; empty for the whole key. */
@@ -206,11 +191,9 @@ export function formatPath(path: readonly PropertyKey[]): string {
   return path.length === 0 ? '' : `${parts.join('').slice(1)}: `
 }
 
-export function toKeyLine(key: StoredKey): KeyLine {
-  return { text: entryMark + JSON.stringify(key), key }
-}
-
 export function formatKeyStore({ head, lines }: KeyStore): string {
-  const title = lines.some(({ key }) => key !== undefined) ? someKeys : noKeys
-  return [...head, title, ...lines.map(({ text }) => text), ''].join('\n')
+  const texts = lines.map((line) => (typeof line === 'string' ? line : entryMark + JSON.stringify(line)))
+  return [...head, lines.every((line) => typeof line === 'string') ? noKeys : someKeys, ...texts, ''].join(
+    '\n',
+  )
 }

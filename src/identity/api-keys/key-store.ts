@@ -1,18 +1,17 @@
-import { replaceFile } from '../../lib/index.ts'
+import { randomBytes } from 'node:crypto'
+import { readFile, writeFile } from 'node:fs/promises'
+import { hasErrorCode, ignoreMissing, replaceFile } from '../../lib/index.ts'
 import { assertPepper, formatApiKey, generateApiKey, hashSecret, identifyPepper } from './api-key-format.ts'
 import {
-  ApiKeyStoreError,
   formatKeyStore,
   formatPath,
-  type KeyLine,
   type KeyStore,
+  listKeys,
   listStoredKeys,
   parseKeyStore,
   type StoredKey,
   storedKeySchema,
-  toKeyLine,
 } from './key-store-file.ts'
-import { assertPepperOfKeys } from './pepper.ts'
 
 const emptyStore: KeyStore = {
   head: [
@@ -47,19 +46,18 @@ export interface CreatedKey {
  */
 export async function createKey(path: string, pepper: Uint8Array, request: NewKey): Promise<CreatedKey> {
   const created = generateKey(pepper, request)
-  await updateStore(path, (keys, lines) => {
+  await updateStore(path, (keys) => {
     assertPepperOfKeys(pepper, keys)
-    return [...lines, toKeyLine(created.key)]
+    return [created.key]
   })
   return created
 }
 
 /** Revokes a key permanently; a key that is already revoked keeps its time and actor. Throws if the id is unknown. */
 export async function revokeKey(path: string, id: string, revokedBy?: string): Promise<void> {
-  await updateStore(path, (keys, lines) => {
+  await updateStore(path, (keys) => {
     const key = findKey(path, keys, id)
-    const revokedAt = new Date().toISOString()
-    return key.revokedAt === undefined ? replaceKey(lines, { ...key, revokedAt, revokedBy }) : lines
+    return key.revokedAt === undefined ? [{ ...key, revokedAt: new Date().toISOString(), revokedBy }] : []
   })
 }
 
@@ -72,16 +70,16 @@ export async function rotateKey(
   pepper: Uint8Array,
   { id, endsAt, by }: { readonly id: string; readonly endsAt: Date; readonly by?: string },
 ): Promise<CreatedKey> {
-  let successor: CreatedKey | undefined
-  await updateStore(path, (keys, lines) => {
+  let successor!: CreatedKey
+  await updateStore(path, (keys) => {
     const key = findKey(path, keys, id)
     const expires = Date.parse(key.expiresAt ?? '+275760-09-13')
     if (key.revokedAt !== undefined || expires <= Date.now())
-      throw new ApiKeyStoreError([`${path}: the key is revoked or expired`])
+      throw new Error(`${path}: the key is revoked or expired`)
     // The lifetime of a key that was rotated is unknown: it ends with the grace period.
     const known = keys.find(({ replaces }) => replaces === id)
     if (known !== undefined)
-      throw new ApiKeyStoreError([`${path}: the key has the successor ${known.id}; rotate that one`])
+      throw new Error(`${path}: the key has the successor ${known.id}; rotate that one`)
     assertPepperOfKeys(pepper, [key])
     const { principal, groups, subject, description, createdAt } = key
     const lifetime = expires - Date.parse(createdAt)
@@ -89,34 +87,26 @@ export async function rotateKey(
     const request = { principal, groups, subject, description, expiresAt, createdBy: by, replaces: id }
     successor = generateKey(pepper, request)
     const ended = { ...key, expiresAt: endsAt.toISOString() }
-    return [...(endsAt.getTime() < expires ? replaceKey(lines, ended) : lines), toKeyLine(successor.key)]
+    return endsAt.getTime() < expires ? [ended, successor.key] : [successor.key]
   })
-  if (successor === undefined)
-    throw new Error('the store was replaced by another process and lacks the change')
   return successor
 }
 
-/** Throws ApiKeyStoreError with all errors of the request. */
-function generateKey(pepper: Uint8Array, request: NewKey): CreatedKey {
+/** Throws with all errors of the request. */
+function generateKey(pepper: Uint8Array, { notBefore, expiresAt, ...request }: NewKey): CreatedKey {
   assertPepper(pepper)
   const { id, secret } = generateApiKey()
-  const { principal, groups, subject, notBefore, expiresAt, description, createdBy, replaces } = request
   const { data: key, error } = storedKeySchema.safeParse({
+    ...request,
     id,
-    principal,
-    groups,
-    subject,
     hash: hashSecret(pepper, secret).toString('hex'),
     pepper: identifyPepper(pepper),
     createdAt: new Date().toISOString(),
-    createdBy,
-    replaces,
     notBefore: notBefore?.toISOString(),
     expiresAt: expiresAt?.toISOString(),
-    description,
   })
   if (key === undefined)
-    throw new ApiKeyStoreError(error.issues.map(({ path, message }) => formatPath(path) + message))
+    throw new Error(error.issues.map(({ path, message }) => formatPath(path) + message).join('\n'))
   return { text: formatApiKey({ id, secret }), key }
 }
 
@@ -125,21 +115,73 @@ function findKey(path: string, keys: readonly StoredKey[], id: string): StoredKe
   if (key !== undefined) return key
   const ids = keys.filter(({ principal }) => principal === id).map((one) => one.id)
   const suggestion = ids.length === 0 ? '' : `; the principal of this name has ${ids.join(', ')}`
-  throw new ApiKeyStoreError([`${path}: there is no key with this id${suggestion}`])
+  throw new Error(`${path}: there is no key with this id${suggestion}`)
 }
 
-/** Returns the lines of a store with another line for the key of the same id. */
-function replaceKey(lines: readonly KeyLine[], key: StoredKey): readonly KeyLine[] {
-  return lines.map((line) => (line.key?.id === key.id ? toKeyLine(key) : line))
-}
-
-/** Replaces the lines of the store by the result of `change`. Rejects if the store is invalid. */
+/** Puts the keys that `change` returns in place of those with their ids, or at the end. Rejects if the store is invalid. */
 async function updateStore(
   path: string,
-  change: (keys: readonly StoredKey[], lines: readonly KeyLine[]) => readonly KeyLine[],
+  change: (keys: readonly StoredKey[]) => readonly StoredKey[],
 ): Promise<void> {
   await replaceFile(path, async (text) => {
     const store = text === undefined ? emptyStore : await parseKeyStore(text, path)
-    return formatKeyStore({ head: store.head, lines: change(listStoredKeys(store), store.lines) })
+    const keys = listStoredKeys(store)
+    const changed = change(keys)
+    const added = changed.filter(({ id }) => keys.every((key) => key.id !== id))
+    const lines = store.lines.map((line) =>
+      typeof line === 'string' ? line : (changed.find(({ id }) => id === line.id) ?? line),
+    )
+    return formatKeyStore({ head: store.head, lines: [...lines, ...added] })
   })
+}
+
+/** Reads the pepper of the API key hashes; ignores surrounding white space. Rejects if it is shorter than 32 bytes. */
+export async function readPepper(file: string): Promise<Buffer> {
+  const pepper = Buffer.from((await readFile(file, 'utf8')).trim())
+  assertPepper(pepper)
+  return pepper
+}
+
+/**
+ * Reads the pepper; if the file is missing and the store has no key, creates it with a new secret, readable by its owner
+ * only. With a key in the store, a missing file is an error: its path may be misspelt.
+ */
+export async function readOrCreatePepper(file: string, store: string): Promise<Buffer> {
+  try {
+    return await readPepper(file)
+  } catch (error) {
+    if (!hasErrorCode(error, 'ENOENT')) throw error
+    const keys = (await listKeys(store).catch(ignoreMissing)) ?? []
+    if (keys.length > 0)
+      throw new Error(`there is no file ${file}, and the keys in ${store} have a pepper; name its file`, {
+        cause: error,
+      })
+    await writeFile(file, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600, flag: 'wx' })
+    return readPepper(file)
+  }
+}
+
+/** Throws if no key has this pepper, and one that is neither revoked nor expired has another one. */
+export function assertPepperOfKeys(pepper: Uint8Array, keys: readonly StoredKey[]): void {
+  const own = identifyPepper(pepper)
+  const problem = describeUnusableKeys(pepper, keys)
+  if (problem !== undefined && !keys.some(({ pepper: named = own }) => named === own))
+    throw new Error(problem)
+}
+
+const maxNamed = 5
+
+/** Describes the keys that nobody can use, although they are neither revoked nor expired: they have another pepper. */
+export function describeUnusableKeys(pepper: Uint8Array, keys: readonly StoredKey[]): string | undefined {
+  const own = identifyPepper(pepper)
+  const unusable = keys.filter(
+    ({ pepper: named = own, revokedAt, expiresAt }) =>
+      named !== own &&
+      revokedAt === undefined &&
+      (expiresAt === undefined || Date.parse(expiresAt) > Date.now()),
+  )
+  if (unusable.length === 0) return undefined
+  const ids = unusable.slice(0, maxNamed).map(({ id }) => id)
+  if (unusable.length > maxNamed) ids.push(`${unusable.length - maxNamed} more`)
+  return `the pepper is not the one of the keys ${ids.join(', ')}, which nobody can use; expected the file of their pepper, or new keys`
 }

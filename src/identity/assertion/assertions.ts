@@ -1,5 +1,6 @@
-import { createHash, createPrivateKey, createPublicKey, sign, type KeyObject } from 'node:crypto'
+import { createPrivateKey, createPublicKey, sign, type KeyObject } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
+import { calculateJwkThumbprint, exportJWK, type JWK } from 'jose'
 import type { AssertionSettings } from '../../config/index.ts'
 import type { Principal } from '../principal.ts'
 
@@ -33,10 +34,10 @@ export async function openAssertionSigner(
   const { issuer, keyFile } = settings
   const blocks = (await readFile(keyFile, 'utf8')).match(pemBlocks) ?? []
   const privateKey = assertEd25519(keyFile, createPrivateKey(blocks[0] ?? ''))
-  const published: PublicJwk[] = []
+  const published: JWK[] = []
   for (const block of blocks) {
     // The public half of a private key is used.
-    const key = createPublicJwk(assertEd25519(keyFile, createPublicKey(block)))
+    const key = await createPublicJwk(assertEd25519(keyFile, createPublicKey(block)))
     if (published.every(({ kid }) => kid !== key.kid)) published.push(key)
   }
   const header = encodeBase64url({ alg: 'EdDSA', typ: 'JWT', kid: published[0]?.kid })
@@ -63,20 +64,10 @@ export async function openAssertionSigner(
   }
 }
 
-interface PublicJwk {
-  readonly kty: string
-  readonly crv: string
-  readonly x: string
-  readonly kid: string
-  readonly alg: 'EdDSA'
-  readonly use: 'sig'
-}
-
 /** Creates the public JWK; its id is its thumbprint (RFC 7638, RFC 8037). */
-function createPublicJwk(key: KeyObject): PublicJwk {
-  const { kty = '', crv = '', x = '' } = key.export({ format: 'jwk' })
-  const kid = createHash('sha256').update(JSON.stringify({ crv, kty, x })).digest('base64url')
-  return { kty, crv, x, kid, alg: 'EdDSA', use: 'sig' }
+async function createPublicJwk(key: KeyObject) {
+  const jwk = await exportJWK(key)
+  return { ...jwk, kid: await calculateJwkThumbprint(jwk), alg: 'EdDSA', use: 'sig' }
 }
 
 function assertEd25519(file: string, key: KeyObject): KeyObject {

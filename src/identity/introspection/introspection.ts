@@ -1,9 +1,9 @@
-import { readSecret } from '../../lib/index.ts'
+import { readSecret, withoutReserve } from '../../lib/index.ts'
+import { LRUCache } from 'lru-cache'
 import { Agent } from 'undici'
 import { z } from 'zod'
 import { createUndiciConnector } from '../../outbound/index.ts'
 import {
-  type Claims,
   clockSkewSeconds,
   createCallerReader,
   createTokenPrincipal,
@@ -11,7 +11,7 @@ import {
   type ReadCaller,
   type VerifiedToken,
 } from '../jwt/claims.ts'
-import { fetchDocument } from '../jwt/fetch-jwks.ts'
+import { fetchDocument } from '../fetch-document.ts'
 import type { IntrospectionSettings } from '../../config/index.ts'
 import type { IdentityRuntime } from '../runtime.ts'
 import type { TokenCache } from '../token-cache.ts'
@@ -23,11 +23,9 @@ const timeoutMs = 5_000
 /** Further tokens get 503. */
 const maxConcurrent = 64
 
-interface Introspection {
-  /** `digest` is the SHA-256 in hex. Throws or rejects with AuthenticationError. */
-  verify(token: string, digest: string): Promise<VerifiedToken>
-  close(): Promise<void>
-}
+/** Tokens that are refused for this time without a query. They are apart from valid ones, so that random ones cannot evict these. */
+const refusedMs = 10_000
+const maxRefused = 10_000
 
 /**
  * Concurrent requests with the same token share one query. Without a definite response, requests fail with 503: an
@@ -37,7 +35,7 @@ export async function openIntrospection(
   settings: IntrospectionSettings,
   cache: TokenCache,
   { now, report, outbound }: IdentityRuntime,
-): Promise<Introspection> {
+) {
   const { clientSecretFile } = settings
   const opener = await outbound.openClient('identity.introspection', settings)
   const secret = await outbound.follow({
@@ -55,9 +53,10 @@ export async function openIntrospection(
   })
   const closing = new AbortController()
   const requests = new Map<string, Promise<VerifiedToken>>()
+  const refusedAt = new LRUCache<string, number>(withoutReserve(maxRefused))
 
   async function introspectToken(token: string, digest: string): Promise<VerifiedToken> {
-    let response: Claims
+    let response: IntrospectionResponse
     try {
       const timeout = AbortSignal.timeout(timeoutMs)
       const signal = AbortSignal.any([timeout, closing.signal])
@@ -72,16 +71,20 @@ export async function openIntrospection(
     }
     try {
       const verified = verifyResponse(settings, readCaller, response, digest, now())
-      cache.accept(digest, verified, getResponseExpiry(response, now()))
+      cache.add(digest, verified, getResponseExpiry(response, now()))
       return verified
     } catch (error) {
-      cache.refuse(digest, 'inactive_token')
+      refusedAt.set(digest, now())
       throw error
     }
   }
 
   return {
-    verify(token, digest) {
+    /** `digest` is the SHA-256 in hex. Throws or rejects with AuthenticationError. */
+    verify(token: string, digest: string): Promise<VerifiedToken> {
+      // Not for longer if the clock is set back.
+      if (Math.abs(now() - (refusedAt.get(digest) ?? -Infinity)) < refusedMs)
+        throw new AuthenticationError('inactive_token')
       const requested = requests.get(digest)
       if (requested !== undefined) return requested
       if (requests.size >= maxConcurrent) {
@@ -99,7 +102,14 @@ export async function openIntrospection(
   }
 }
 
-const introspectionResponseSchema = z.looseObject({ active: z.boolean() })
+const responseSchema = z.looseObject({
+  active: z.boolean(),
+  exp: z.number().optional(),
+  nbf: z.number().optional(),
+  token_type: z.string().optional(),
+})
+
+type IntrospectionResponse = z.output<typeof responseSchema>
 
 async function introspect(
   { url, clientId }: IntrospectionSettings,
@@ -107,11 +117,10 @@ async function introspect(
   token: string,
   dispatcher: Agent,
   signal: AbortSignal,
-): Promise<Claims> {
+): Promise<IntrospectionResponse> {
   // Both are form-encoded before they are joined (RFC 6749 section 2.3.1).
   const pair = [clientId, secret].map((part) => new URLSearchParams([['', part]]).toString().slice(1))
   const response = await fetchDocument(url, {
-    method: 'POST',
     signal,
     dispatcher,
     headers: {
@@ -120,35 +129,29 @@ async function introspect(
     },
     body: new URLSearchParams({ token, token_type_hint: 'access_token' }).toString(),
   })
-  return introspectionResponseSchema.parse(response)
+  return responseSchema.parse(response)
 }
 
 /** Throws AuthenticationError unless the token is an active, unbound access token for this audience. */
 function verifyResponse(
   settings: IntrospectionSettings,
   readCaller: ReadCaller,
-  response: Claims,
+  response: IntrospectionResponse,
   digest: string,
   nowMs: number,
 ): VerifiedToken {
-  const { active, iss, aud, exp, nbf, token_type: type } = response
+  const { active, iss, aud, exp = Infinity, nbf = 0, token_type: type = 'Bearer' } = response
   const skewMs = clockSkewSeconds * 1000
-  if (active !== true) throw new AuthenticationError('inactive_token')
+  if (!active) throw new AuthenticationError('inactive_token')
   if (iss !== undefined && iss !== settings.issuer) throw new AuthenticationError('unknown_issuer')
   const audiences: unknown[] = Array.isArray(aud) ? aud : [aud]
   if (!settings.audience.some((audience) => audiences.includes(audience))) {
     throw new AuthenticationError('wrong_audience')
   }
   // Refresh tokens and key-bound tokens are active, too.
-  if (type !== undefined && (typeof type !== 'string' || !/^(bearer|access_token)$/i.test(type))) {
-    throw new AuthenticationError('wrong_token_type')
-  }
-  for (const time of [exp, nbf]) {
-    if (time !== undefined && typeof time !== 'number') throw new AuthenticationError('malformed_token')
-  }
-  if (typeof exp === 'number' && exp * 1000 + skewMs <= nowMs) throw new AuthenticationError('expired_token')
-  if (typeof nbf === 'number' && nbf * 1000 - skewMs > nowMs)
-    throw new AuthenticationError('token_not_yet_valid')
+  if (!/^(bearer|access_token)$/i.test(type)) throw new AuthenticationError('wrong_token_type')
+  if (exp * 1000 + skewMs <= nowMs) throw new AuthenticationError('expired_token')
+  if (nbf * 1000 - skewMs > nowMs) throw new AuthenticationError('token_not_yet_valid')
   return {
     principal: createTokenPrincipal(settings.name, readCaller(response), response, digest),
     certificateThumbprint: getBoundCertificateThumbprint(response),
@@ -156,7 +159,6 @@ function verifyResponse(
 }
 
 /** Returns when a response expires, in milliseconds: at the latest when the token expires. */
-function getResponseExpiry({ exp }: Claims, nowMs: number): number {
-  const end = typeof exp === 'number' ? (exp + clockSkewSeconds) * 1000 : Infinity
-  return Math.min(end, nowMs + activeCacheMs)
+function getResponseExpiry({ exp = Infinity }: IntrospectionResponse, nowMs: number): number {
+  return Math.min((exp + clockSkewSeconds) * 1000, nowMs + activeCacheMs)
 }

@@ -1,4 +1,3 @@
-import type { ClaimPath } from '../../config/index.ts'
 import type { Principal } from '../principal.ts'
 import { AuthenticationError } from '../authentication-error.ts'
 import { isObject, suggestSimilar } from '../../lib/index.ts'
@@ -25,8 +24,8 @@ export type ReadCaller = (claims: Claims) => TokenCaller
 export type Claims = Readonly<Record<string, unknown>>
 
 export interface ClaimNames {
-  readonly subjectClaim: ClaimPath
-  readonly groupsClaim?: ClaimPath | undefined
+  readonly subjectClaim: string
+  readonly groupsClaim?: string | undefined
 }
 
 /** Creates a reader of callers. `onMissingGroups` gets the name of the groups claim, and a similar one, for each token without it. */
@@ -39,8 +38,7 @@ export function createCallerReader(
     if (groupsClaim === undefined) return { subject, groups: [] }
     const groups = readGroups(claims, groupsClaim)
     if (groups === undefined) {
-      const name = [groupsClaim].flat().join('.')
-      onMissingGroups(`no claim "${name}"${suggestSimilar(name, Object.keys(claims))}`)
+      onMissingGroups(`no claim "${groupsClaim}"${suggestSimilar(groupsClaim, Object.keys(claims))}`)
     }
     return { subject, groups: groups ?? [] }
   }
@@ -101,8 +99,8 @@ export function getBoundCertificateThumbprint({ cnf }: Claims): string | undefin
   return thumbprint
 }
 
-function readSubject(claims: Claims, claim: ClaimPath): string {
-  const [subject, ...others] = findClaims(claims, claim)
+function readSubject(claims: Claims, claim: string): string {
+  const [subject, ...others] = findClaims(claims, claim.split('.'))
   if (others.length > 0 || !isValidPrincipalName(subject)) throw new AuthenticationError('invalid_subject')
   return subject
 }
@@ -111,8 +109,8 @@ function readSubject(claims: Claims, claim: ClaimPath): string {
  * Undefined if there is no such claim. A claim that cannot be read, or in more than one way, is refused: a rule may deny
  * one of its groups.
  */
-function readGroups(claims: Claims, claim: ClaimPath): readonly string[] | undefined {
-  const [groups, ...others] = findClaims(claims, claim)
+function readGroups(claims: Claims, claim: string): readonly string[] | undefined {
+  const [groups, ...others] = findClaims(claims, claim.split('.'))
   if (others.length > 0 || (groups === undefined && isStoredElsewhere(claims, claim))) {
     throw new AuthenticationError('invalid_groups')
   }
@@ -123,38 +121,27 @@ function readGroups(claims: Claims, claim: ClaimPath): readonly string[] | undef
 }
 
 /** Scopes may be one string with spaces (RFC 8693 section 4.2, RFC 9068); in names of groups, spaces are valid. */
-function toList(groups: unknown, claim: ClaimPath): readonly unknown[] {
+function toList(groups: unknown, claim: string): readonly unknown[] {
   if (Array.isArray(groups)) return groups
-  const isScope = ['scope', 'scp'].includes(String(claim))
+  const isScope = ['scope', 'scp'].includes(claim)
   return isScope && typeof groups === 'string' ? groups.split(' ').filter((scope) => scope !== '') : [groups]
 }
 
 /** Issuers store groups elsewhere if there are too many (OpenID Connect Core, section 5.6.2). */
-function isStoredElsewhere({ _claim_names: elsewhere }: Claims, claim: ClaimPath): boolean {
-  if (!isObject(elsewhere)) return false
-  const names = typeof claim === 'string' ? getPrefixes(claim.split('.')) : claim.slice(0, 1)
-  return names.some((name) => Object.hasOwn(elsewhere, name))
+function isStoredElsewhere({ _claim_names: elsewhere }: Claims, claim: string): boolean {
+  return isObject(elsewhere) && getPrefixes(claim.split('.')).some((name) => Object.hasOwn(elsewhere, name))
 }
 
 /**
- * Returns the values of all claims that the path may refer to. In a text, each dot either selects a nested member or
- * belongs to a name (`resource_access.my.client.roles`, `https://corp.example/groups`). A list contains exact names.
+ * Returns the values of all members that the path may refer to: each dot either selects a nested member or belongs to a name
+ * (`resource_access.my.client.roles`, `https://corp.example/groups`). Visits each member at most once, since only one split
+ * of the path leads to it.
  */
-function findClaims(claims: Claims, path: ClaimPath): readonly unknown[] {
-  return typeof path === 'string' ? findByText(claims, path.split('.')) : findByNames(claims, path)
-}
-
-/** Visits each member of the claims at most once, since only one split of the text leads to it. */
-function findByText(value: unknown, parts: readonly string[]): readonly unknown[] {
-  if (parts.length === 0) return [value]
-  return getPrefixes(parts).flatMap((name, index) =>
-    isObject(value) && Object.hasOwn(value, name) ? findByText(value[name], parts.slice(index + 1)) : [],
+function findClaims(value: unknown, path: readonly string[]): readonly unknown[] {
+  if (path.length === 0) return [value]
+  return getPrefixes(path).flatMap((name, index) =>
+    isObject(value) && Object.hasOwn(value, name) ? findClaims(value[name], path.slice(index + 1)) : [],
   )
-}
-
-function findByNames(value: unknown, [name, ...rest]: readonly string[]): readonly unknown[] {
-  if (name === undefined) return [value]
-  return isObject(value) && Object.hasOwn(value, name) ? findByNames(value[name], rest) : []
 }
 
 /** `a`, `a.b`, `a.b.c` */

@@ -1,40 +1,17 @@
 import { createPublicKey } from 'node:crypto'
 import { createLocalJWKSet, type JWK, type LocalJWKSet } from 'jose'
-import type { ReportEvent } from '../runtime.ts'
 import { getMembers, isObject } from '../../lib/index.ts'
 
-export interface Jwks {
-  /** Returns the keys; undefined if there are none yet or they are too old to be trusted. */
-  current(): JwksSnapshot | undefined
-  /** Fetches newer keys if the cooldown permits. Rejects with AuthenticationError (`jwks_unavailable`). */
-  refresh(): Promise<JwksSnapshot>
-  status(): JwksStatus
-  /** Resolves when all background work has ended. */
-  close(): Promise<void>
-}
-
-export interface JwksSnapshot {
+/** The public keys of an issuer; another object whenever they change. */
+export interface KeySet {
   /** Selects the key for a token by its `kid` and `alg` only. */
   readonly select: LocalJWKSet
   /** Keys that can verify signatures. */
   readonly keyCount: number
   /** The entries that are no public keys or too weak, for the log; empty if there are none. */
   readonly unusable: string
-  /** Changes whenever the keys change. */
-  readonly generation: number
   /** Identifies the set of keys, regardless of their order. */
   readonly fingerprint: string
-}
-
-export interface JwksStatus {
-  readonly keyCount: number
-  /** False: no token of the issuer can be verified. */
-  readonly isUsable: boolean
-  /** Time of the last successful fetch, in milliseconds. */
-  readonly fetchedAt: number | undefined
-  /** Number of attempts since startup. */
-  readonly fetches: number
-  readonly consecutiveFailures: number
 }
 
 const maxDescribed = 5
@@ -44,7 +21,7 @@ const minModulusBits = 2048
  * Reads a JWKS (RFC 7517); throws if it has no key at all that can be read. Returns `before` if unchanged. Tokens that
  * refer to an unusable key are refused; the other keys of the set stay in use (section 5).
  */
-export function parseJwks(document: unknown, before: JwksSnapshot | undefined): JwksSnapshot {
+export function parseJwks(document: unknown, before?: KeySet): KeySet {
   const { keys } = getMembers(document)
   if (!Array.isArray(keys)) throw new Error('not a JWKS (RFC 7517); expected an object with the list "keys"')
   const entries: readonly unknown[] = keys
@@ -62,15 +39,8 @@ export function parseJwks(document: unknown, before: JwksSnapshot | undefined): 
     select: createLocalJWKSet({ keys: readable.filter(hasSoundExponent) }),
     keyCount: entries.filter(isForSignatures).length - unusable.length,
     unusable: list(unusable),
-    generation: (before?.generation ?? 0) + 1,
     fingerprint,
   }
-}
-
-/** Reports new keys, and once which of them are unusable. */
-export function reportChange({ unusable }: JwksSnapshot, source: string, report: ReportEvent): void {
-  report({ source, outcome: 'changed' })
-  if (unusable !== '') report({ source, outcome: 'unusable-keys', cause: unusable })
 }
 
 function list(descriptions: readonly string[]): string {

@@ -1,55 +1,87 @@
 import { readFile } from 'node:fs/promises'
 import { Agent } from 'undici'
-import { createUndiciConnector, type Outbound } from '../../outbound/index.ts'
-import type { IdentityRuntime } from '../runtime.ts'
+import { z } from 'zod'
+import { createUndiciConnector } from '../../outbound/index.ts'
+import { type IdentityRuntime, jwksTiming, type ReportEvent } from '../runtime.ts'
 import type { TokenIssuer } from '../../config/index.ts'
-import { parseJwks, reportChange, type Jwks, type JwksSnapshot } from './jwks.ts'
-import { createDiscoveryFetcher, createUrlFetcher, type FetchJwks } from './fetch-jwks.ts'
-import { defaultJwksTiming, openRemoteJwks } from './remote-jwks.ts'
-import { fileStamp, followFiles } from '../../lib/index.ts'
+import { AuthenticationError } from '../authentication-error.ts'
+import { fetchDocument } from '../fetch-document.ts'
+import { parseJwks, type KeySet } from './jwks.ts'
+import { Backoff, fileStamp, followFiles } from '../../lib/index.ts'
+import { trustworthyUrlSchema } from '../../settings/index.ts'
+
+/** The keys of an issuer, which follow their file or URL until closed. */
+export interface Jwks {
+  /** Returns the keys; undefined if there are none yet or they are too old to be trusted. */
+  current(): KeySet | undefined
+  /** Reads newer keys if the cooldown permits. Rejects with AuthenticationError (`jwks_unavailable`). */
+  refresh(): Promise<KeySet>
+  status(): JwksStatus
+  /** Resolves when all background work has ended. */
+  close(): Promise<void>
+}
+
+export interface JwksStatus {
+  readonly keyCount: number
+  /** False: no token of the issuer can be verified. */
+  readonly isUsable: boolean
+  /** Time of the last successful read, in milliseconds. */
+  readonly fetchedAt: number | undefined
+  readonly consecutiveFailures: number
+}
 
 /** Opens the JWKS of an issuer. Rejects if a file cannot be read, but not if a URL is unreachable. */
-export async function openJwks(issuer: TokenIssuer, runtime: IdentityRuntime): Promise<Jwks> {
-  const { jwks, name } = issuer
-  if ('file' in jwks) return await openJwksFile(jwks.file, name, runtime)
-  const fetch = await openIssuerFetcher(issuer, jwks.url, runtime.outbound)
-  return await openRemoteJwks(name, fetch, runtime)
+export async function openJwks(
+  { name, issuer, jwks, caFile }: TokenIssuer,
+  runtime: IdentityRuntime,
+): Promise<Jwks> {
+  if ('file' in jwks) return openJwksFile(jwks.file, name, runtime)
+  const opener = await runtime.outbound.openClient(`identity.issuers.${name}`, { caFile })
+  const dispatcher = new Agent({ connect: createUndiciConnector(opener, jwksTiming.timeout * 1000) })
+  // Fetches are too rare for an idle connection to be useful.
+  const fetch = (url: string, signal: AbortSignal): Promise<unknown> =>
+    fetchDocument(url, { signal, dispatcher, headers: { connection: 'close' } })
+  const metadataUrl = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
+  return openRemoteJwks(name, runtime, async (signal) => {
+    if (jwks.url !== undefined) return fetch(jwks.url, signal)
+    // OpenID Connect Discovery 1.0 (section 4), each time: keys may move.
+    const discovered = discoverySchema.parse(await fetch(metadataUrl, signal))
+    assertIssuer(discovered.issuer, issuer)
+    return fetch(discovered.jwks_uri, signal)
+  })
 }
 
-/** Reads the TLS files of an issuer, and fetches its keys from their URL, or from that in its metadata. */
-async function openIssuerFetcher(
-  { name, issuer, caFile }: Pick<TokenIssuer, 'name' | 'issuer' | 'caFile'>,
-  url: string | undefined,
-  outbound: Outbound,
-): Promise<FetchJwks> {
-  const opener = await outbound.openClient(`identity.issuers.${name}`, { caFile })
-  const dispatcher = new Agent({ connect: createUndiciConnector(opener, defaultJwksTiming.timeout * 1000) })
-  return url === undefined ? createDiscoveryFetcher(issuer, dispatcher) : createUrlFetcher(url, dispatcher)
+const discoverySchema = z.looseObject({ issuer: z.string(), jwks_uri: trustworthyUrlSchema })
+
+/** Throws if metadata are of another issuer, which could impersonate this one. */
+export function assertIssuer(actual: string, expected: string): void {
+  if (actual !== expected)
+    throw new Error('the issuer in the discovery document differs from the configured one')
 }
 
-/** Reads a JWKS document (RFC 7517). Rejects if it is none; keys of `last` are taken over. */
-export async function readJwksFile(file: string, last?: JwksSnapshot): Promise<JwksSnapshot> {
-  return parseJwks(JSON.parse(await readFile(file, 'utf8')), last)
+/** Reads a JWKS document (RFC 7517). Rejects if it is none. Returns `before` if unchanged. */
+export async function readJwksFile(file: string, before?: KeySet): Promise<KeySet> {
+  return parseJwks(JSON.parse(await readFile(file, 'utf8')), before)
 }
 
-async function openJwksFile(file: string, name: string, runtime: IdentityRuntime): Promise<Jwks> {
-  const { now, report, reloadIntervalMs } = runtime
+async function openJwksFile(
+  file: string,
+  name: string,
+  { now, report, reloadIntervalMs }: IdentityRuntime,
+): Promise<Jwks> {
   let fetchedAt = now()
-  let fetches = 1
   let consecutiveFailures = 0
-  let last: JwksSnapshot | undefined
+  let last: KeySet | undefined
   const followed = await followFiles({
     stamp: () => fileStamp(file),
     read: async () => (last = await readJwksFile(file, last)),
     intervalMs: reloadIntervalMs,
-    onChange(snapshot) {
-      fetches++
+    onChange(keys) {
       fetchedAt = now()
       consecutiveFailures = 0
-      reportChange(snapshot, name, report)
+      reportChange(keys, name, report)
     },
     onError(cause) {
-      fetches++
       consecutiveFailures++
       report({ source: name, outcome: 'failed', cause })
     },
@@ -61,13 +93,98 @@ async function openJwksFile(file: string, name: string, runtime: IdentityRuntime
       await followed.refresh()
       return followed.current
     },
-    status: () => ({
-      keyCount: followed.current.keyCount,
-      isUsable: true,
-      fetchedAt,
-      fetches,
-      consecutiveFailures,
-    }),
+    status: () => ({ keyCount: followed.current.keyCount, isUsable: true, fetchedAt, consecutiveFailures }),
     close: async () => followed.close(),
   }
+}
+
+/**
+ * Fetches keys before they expire, and when a token refers to an unknown key; concurrent requests share one fetch,
+ * limited to one per cooldown. If the first fetch fails, opens without keys. `name` is that of the issuer in reports;
+ * `fetch` returns the JSON of a JWKS.
+ */
+export async function openRemoteJwks(
+  name: string,
+  { now, report, jwksTiming: changes }: IdentityRuntime,
+  fetch: (signal: AbortSignal) => Promise<unknown>,
+): Promise<Jwks> {
+  const timing = { ...jwksTiming, ...changes }
+  const cooldownMs = timing.cooldown * 1000
+  const retryDelays = new Backoff({ minMs: Math.min(1_000, cooldownMs), maxMs: cooldownMs })
+  const closing = new AbortController()
+  let keys: KeySet | undefined
+  let fetchedAt: number | undefined
+  let consecutiveFailures = 0
+  let lastFailure: unknown
+  let pending: Promise<void> | undefined
+  let demandedAt = -Infinity
+  let timer: NodeJS.Timeout | undefined
+
+  async function fetchNow(): Promise<void> {
+    clearTimeout(timer)
+    try {
+      const timeout = AbortSignal.timeout(timing.timeout * 1000)
+      const document = await fetch(AbortSignal.any([timeout, closing.signal]))
+      const before = keys
+      keys = parseJwks(document, before)
+      fetchedAt = now()
+      consecutiveFailures = 0
+      retryDelays.reset()
+      if (keys !== before) reportChange(keys, name, report)
+    } catch (cause) {
+      consecutiveFailures++
+      lastFailure = cause
+      if (!closing.signal.aborted) report({ source: name, outcome: 'failed', cause })
+    }
+  }
+
+  /** Starts a fetch, or joins the one in progress. The next one is before the keys expire, or soon after a failure. */
+  function fetchKeys(): Promise<void> {
+    pending ??= fetchNow().finally(() => {
+      pending = undefined
+      if (closing.signal.aborted) return
+      const delayMs = consecutiveFailures === 0 ? timing.refresh * 800 : retryDelays.next()
+      timer = setTimeout(() => void fetchKeys(), delayMs).unref()
+    })
+    return pending
+  }
+
+  function current(): KeySet | undefined {
+    return fetchedAt !== undefined && now() - fetchedAt < timing.maxStale * 1000 ? keys : undefined
+  }
+
+  await fetchKeys()
+  return {
+    current,
+    async refresh() {
+      // Fetches in the background have no part in the cooldown, so that they do not delay the discovery of a new key.
+      if (pending === undefined && performance.now() - demandedAt >= cooldownMs) {
+        demandedAt = performance.now()
+        void fetchKeys()
+      }
+      await pending
+      const fresh = current()
+      // While the issuer is unavailable, an unknown key cannot be ruled out.
+      if (fresh === undefined || consecutiveFailures > 0)
+        throw new AuthenticationError('jwks_unavailable', lastFailure)
+      return fresh
+    },
+    status: () => ({
+      keyCount: keys?.keyCount ?? 0,
+      isUsable: current() !== undefined,
+      fetchedAt,
+      consecutiveFailures,
+    }),
+    async close() {
+      closing.abort()
+      clearTimeout(timer)
+      await pending
+    },
+  }
+}
+
+/** Reports new keys, and once which of them are unusable. */
+function reportChange({ unusable }: KeySet, source: string, report: ReportEvent): void {
+  report({ source, outcome: 'changed' })
+  if (unusable !== '') report({ source, outcome: 'unusable-keys', cause: unusable })
 }

@@ -1,7 +1,7 @@
 import { AuthenticationError } from '../authentication-error.ts'
 import { isObject } from '../../lib/index.ts'
 
-const jsonTokens = /"(?:[^"\\]|\\.)*"|[{}[\],:]/g
+const jsonString = /"(?:[^"\\]|\\.)*"/g
 
 const compactForm = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)$/
 
@@ -38,7 +38,7 @@ function parsePart(part: string): Readonly<Record<string, unknown>> {
     // With `ignoreBOM`, a byte order mark is retained and rejected as invalid JSON.
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
     const value: unknown = JSON.parse(text)
-    if (isCanonical(part) && isObject(value) && !hasDuplicateKey(text)) return value
+    if (isCanonical(part) && isObject(value) && !hasDuplicateKey(text, value)) return value
   } catch {
     // Reported below.
   }
@@ -51,26 +51,19 @@ function isCanonical(part: string): boolean {
 }
 
 /**
- * Whether an object at any depth of a JSON text repeats a member: readers differ in which one they use. Names are
- * compared after unescaping, so `"s\u0075b"` repeats `"sub"`. The text must be valid JSON.
+ * Whether an object at any depth of a JSON text repeats a member, in any spelling: readers differ in which one they use. Of
+ * repeated members, the value of the text has only the last.
  */
-function hasDuplicateKey(text: string): boolean {
-  // Names seen in each open object; undefined for an open array.
-  const open: (Set<string> | undefined)[] = []
-  let last = ''
-  for (const [token] of text.matchAll(jsonTokens)) {
-    if (token === '{') open.push(new Set())
-    else if (token === '[') open.push(undefined)
-    else if (token === '}' || token === ']') open.pop()
-    else if (token === ':' && isDuplicate(open.at(-1), last)) return true
-    last = token
-  }
-  return false
+function hasDuplicateKey(text: string, value: unknown): boolean {
+  const written = text.replaceAll(jsonString, '').split(':').length - 1
+  return countMembers(value) < written
 }
 
-function isDuplicate(names: Set<string> | undefined, written: string): boolean {
-  const name = String(JSON.parse(written))
-  if (names?.has(name) === true) return true
-  names?.add(name)
-  return false
+function countMembers(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0
+  const below: readonly unknown[] = Object.values(value)
+  return below.reduce<number>(
+    (count, each) => count + countMembers(each),
+    Array.isArray(value) ? 0 : below.length,
+  )
 }

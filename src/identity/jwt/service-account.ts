@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { TokenCaller, Claims } from './claims.ts'
-import { assertIssuer, type FetchJwks } from './fetch-jwks.ts'
+import { assertIssuer } from './open-jwks.ts'
 import { type ClusterAccess, createKubernetesClient, inCluster } from '../../kubernetes/index.ts'
 import type { TokenIssuer } from '../../config/index.ts'
 import { AuthenticationError } from '../authentication-error.ts'
@@ -14,17 +14,22 @@ export const clusterTokens: Pick<TokenIssuer, 'algorithms' | 'maxLifetimeSeconds
   maxLifetimeSeconds: 86_400,
 }
 
-/** Sends the token only to the API server of the cluster. Reads certificate and token each time: both are rotated. */
-export function createClusterFetcher(issuer: string, access: ClusterAccess = inCluster): FetchJwks {
-  return async (signal) => {
-    const client = createKubernetesClient(access)
-    try {
-      const discovered = await client.get('/.well-known/openid-configuration', undefined, signal)
-      assertIssuer(z.looseObject({ issuer: z.string() }).parse(discovered).issuer, issuer)
-      return await client.get('/openid/v1/jwks', undefined, signal)
-    } finally {
-      await client.close()
-    }
+/**
+ * Fetches the JWKS of the cluster. Sends the token only to its API server. Reads certificate and token each time: both are
+ * rotated.
+ */
+export async function fetchClusterJwks(
+  issuer: string,
+  signal: AbortSignal,
+  access: ClusterAccess = inCluster,
+): Promise<unknown> {
+  const client = createKubernetesClient(access)
+  try {
+    const discovered = await client.get('/.well-known/openid-configuration', undefined, signal)
+    assertIssuer(z.looseObject({ issuer: z.string() }).parse(discovered).issuer, issuer)
+    return await client.get('/openid/v1/jwks', undefined, signal)
+  } finally {
+    await client.close()
   }
 }
 

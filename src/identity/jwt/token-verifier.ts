@@ -9,7 +9,8 @@ import {
   type VerifiedToken,
 } from './claims.ts'
 import type { TokenIssuer } from '../../config/index.ts'
-import type { Jwks, JwksSnapshot } from './jwks.ts'
+import type { KeySet } from './jwks.ts'
+import type { Jwks } from './open-jwks.ts'
 import { AuthenticationError, type CredentialRefusal } from '../authentication-error.ts'
 import { parseToken } from './parse-jwt.ts'
 import type { TokenCache } from '../token-cache.ts'
@@ -23,24 +24,18 @@ export interface TrustedIssuer {
   readonly readCaller: ReadCaller
 }
 
-/** Rejects with AuthenticationError. `digest` is the SHA-256 of the token in hex. */
-type VerifyToken = (token: string, digest: string) => Promise<VerifiedToken>
-
 /**
  * Creates a verifier of JSON Web Tokens (RFC 7519) of these issuers, which caches results: with the same keys, they cannot
- * change before they expire. `now` is the time in milliseconds.
+ * change before they expire. It rejects with AuthenticationError. `now` is the time in milliseconds, `digest` the SHA-256
+ * of the token in hex.
  */
-export function createTokenVerifier(
-  issuers: readonly TrustedIssuer[],
-  cache: TokenCache,
-  now: () => number,
-): VerifyToken {
+export function createTokenVerifier(issuers: readonly TrustedIssuer[], cache: TokenCache, now: () => number) {
   const byIssuer = new Map(issuers.map((trusted) => [trusted.issuer.issuer, trusted]))
-  return async (token, digest) => {
+  return async (token: string, digest: string): Promise<VerifiedToken> => {
     const trusted = findTrustedIssuer(byIssuer, token)
     const { issuer, jwks, readCaller } = trusted
     try {
-      const { payload, protectedHeader, generation } = await verifyToken(trusted, token, now())
+      const { payload, protectedHeader, keys } = await verifyToken(trusted, token, now())
       assertTokenType(protectedHeader.typ)
       assertLifetime(issuer.maxLifetimeSeconds, payload, now())
       const verified: VerifiedToken = {
@@ -49,14 +44,10 @@ export function createTokenVerifier(
       }
       // The time from which on an uncached verification would fail, too.
       const untilMs = ((payload.exp ?? 0) + clockSkewSeconds) * 1000
-      cache.accept(digest, verified, untilMs, () => jwks.current()?.generation === generation)
+      cache.add(digest, verified, untilMs, () => jwks.current() === keys)
       return verified
     } catch (error) {
-      const refusal = toAuthenticationError(error)
-      const keys = jwks.current()
-      if (refusal.reason === 'invalid_signature' && keys !== undefined)
-        cache.refuse(digest, refusal.reason, () => jwks.current()?.generation === keys.generation)
-      throw refusal
+      throw toAuthenticationError(error)
     }
   }
 }
@@ -73,7 +64,7 @@ async function verifyToken(
   { issuer, jwks }: TrustedIssuer,
   token: string,
   nowMs: number,
-): Promise<JWTVerifyResult & { readonly generation: number }> {
+): Promise<JWTVerifyResult & { readonly keys: KeySet }> {
   const options: JWTVerifyOptions = {
     issuer: issuer.issuer,
     audience: issuer.audience,
@@ -84,25 +75,25 @@ async function verifyToken(
   }
   const keys = jwks.current() ?? (await jwks.refresh())
   try {
-    return await verifyWithJwks(keys, token, options)
+    return { keys, ...(await verifyWithKeys(keys, token, options)) }
   } catch (error) {
     if (!(error instanceof errors.JWKSNoMatchingKey)) throw error
     const newer = await jwks.refresh()
-    if (newer.generation === keys.generation) throw error
-    return await verifyWithJwks(newer, token, options)
+    if (newer === keys) throw error
+    return { keys: newer, ...(await verifyWithKeys(newer, token, options)) }
   }
 }
 
-async function verifyWithJwks(
-  { select, generation }: JwksSnapshot,
+async function verifyWithKeys(
+  { select }: KeySet,
   token: string,
   options: JWTVerifyOptions,
-) {
+): Promise<JWTVerifyResult> {
   try {
-    return { ...(await jwtVerify(token, select, options)), generation }
+    return await jwtVerify(token, select, options)
   } catch (error) {
     if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error
-    return { ...(await verifyWithCandidates(error, token, options)), generation }
+    return verifyWithCandidates(error, token, options)
   }
 }
 
@@ -128,17 +119,16 @@ async function verifyWithCandidates(
   throw new errors.JWSSignatureVerificationFailed()
 }
 
-const reasonByCode = new Map<string, CredentialRefusal>([
+/** By the code of an error, or the claim that it is about. */
+const reasons = new Map<string, CredentialRefusal>([
   [errors.JWTInvalid.code, 'malformed_token'],
+  [errors.JWTClaimValidationFailed.code, 'malformed_token'],
   [errors.JWSInvalid.code, 'malformed_token'],
   [errors.JOSEAlgNotAllowed.code, 'disallowed_algorithm'],
   [errors.JOSENotSupported.code, 'unsupported_crit'],
   [errors.JWKSNoMatchingKey.code, 'unknown_kid'],
   [errors.JWSSignatureVerificationFailed.code, 'invalid_signature'],
   [errors.JWTExpired.code, 'expired_token'],
-])
-
-const reasonByClaim = new Map<string, CredentialRefusal>([
   ['iss', 'unknown_issuer'],
   ['aud', 'wrong_audience'],
   ['exp', 'missing_expiry'],
@@ -148,17 +138,10 @@ const reasonByClaim = new Map<string, CredentialRefusal>([
 /** Converts an error of token verification to a refusal; returns a refusal unchanged. */
 function toAuthenticationError(error: unknown): AuthenticationError {
   if (error instanceof AuthenticationError) return error
-  // Errors of the library contain the claims of the token, which must not be logged.
-  return new AuthenticationError(
-    getRefusalReason(error),
-    error instanceof errors.JOSEError ? error.message : error,
-  )
-}
-
-function getRefusalReason(error: unknown): CredentialRefusal {
-  if (error instanceof errors.JWTClaimValidationFailed) {
-    return reasonByClaim.get(error.claim) ?? 'malformed_token'
-  }
-  // All other errors come from parsing the key.
-  return (error instanceof errors.JOSEError ? reasonByCode.get(error.code) : undefined) ?? 'unusable_key'
+  // Other errors than those of the library come from parsing the key.
+  if (!(error instanceof errors.JOSEError)) return new AuthenticationError('unusable_key', error)
+  const claim = error instanceof errors.JWTClaimValidationFailed ? error.claim : ''
+  const reason = reasons.get(claim) ?? reasons.get(error.code) ?? 'unusable_key'
+  // The error itself contains the claims of the token, which must not be logged.
+  return new AuthenticationError(reason, error.message)
 }

@@ -4,8 +4,12 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { listKeys } from '../../../src/identity/api-keys/key-store-file.ts'
-import { createKey, revokeKey, rotateKey } from '../../../src/identity/api-keys/key-store.ts'
-import { readOrCreatePepper } from '../../../src/identity/api-keys/pepper.ts'
+import {
+  createKey,
+  readOrCreatePepper,
+  revokeKey,
+  rotateKey,
+} from '../../../src/identity/api-keys/key-store.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const pepper = randomBytes(32)

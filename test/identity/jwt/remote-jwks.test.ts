@@ -47,23 +47,18 @@ it('concurrent tokens with a new key share one fetch, and are accepted', async (
   expect(rotating.requests()).toBe(2)
 })
 
-it.each([
-  ['after the cooldown', 31_000],
-  ['if the clock was set back', -600_000],
-])('fetches an unknown key again %s', async (_name, later) => {
-  let ahead = 0
+it('fetches an unknown key again after the cooldown', async () => {
   const rotating = await issuer()
   const authenticator = await openAuthenticator({
     issuers: [rotating.configuration],
-    now: () => Date.now() + ahead,
+    jwksTiming: { cooldown: 0.5 },
   })
   const second = await makeSigningKey('second')
   const token = await signToken(second)
   expect(await captureReason(authenticateBearer(authenticator, token))).toBe('unknown_kid')
   rotating.published = [second.publicKey]
   expect(await captureReason(authenticateBearer(authenticator, token))).toBe('unknown_kid')
-  ahead = later
-  await authenticateBearer(authenticator, token)
+  await eventually(() => authenticateBearer(authenticator, token))
   expect(rotating.requests()).toBe(3)
 })
 
@@ -80,7 +75,11 @@ it('uses the last keys while the issuer is down, until they are too old', async 
   const down = await issuer()
   let ahead = 0
   const now = (): number => Date.now() + ahead
-  const authenticator = await openAuthenticator({ issuers: [down.configuration], now })
+  const authenticator = await openAuthenticator({
+    issuers: [down.configuration],
+    now,
+    jwksTiming: { cooldown: 0.02 },
+  })
   const exp = Math.floor(Date.now() / 1000) + 30 * 3_600
   const [known, fresh] = [
     await signToken(down.key, { exp }),
@@ -103,8 +102,7 @@ it('uses the last keys while the issuer is down, until they are too old', async 
   expect(authenticator.status().issuers[0]?.isUsable).toBe(false)
 
   await down.start()
-  ahead += 60_000
-  expect((await authenticateBearer(authenticator, known)).name).toBe('corp:alice')
+  await eventually(() => authenticateBearer(authenticator, known))
 })
 
 it('refuses tokens of a removed key, including cached ones', async () => {

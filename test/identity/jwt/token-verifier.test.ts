@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, it } from 'vitest'
 import { TokenCache } from '../../../src/identity/token-cache.ts'
-import type { ClaimPath, TokenIssuerInput } from '../../../src/config/token-issuer-settings.ts'
+import type { TokenIssuerInput } from '../../../src/config/token-issuer-settings.ts'
 import type { IdentityEvent } from '../../../src/identity/runtime.ts'
 import { authenticateBearer, openAuthenticator, captureReason, captureError } from '../test-authenticator.ts'
 import { makeSigningKey, signToken, startIssuer, type TestIssuer } from './token-issuer.ts'
@@ -55,7 +55,7 @@ it('bounds the cache in entries and bytes', () => {
   const caches = [new TokenCache(Date.now, 2), new TokenCache(Date.now, 50, 8000)]
   for (const cache of caches) {
     for (let index = 0; index < 5; index++)
-      cache.accept(String(index), { principal, certificateThumbprint: undefined }, Infinity)
+      cache.add(String(index), { principal, certificateThumbprint: undefined }, Infinity)
     expect(cache.size).toBeLessThan(4)
     expect(cache.find('4')?.principal).toBe(principal)
     expect(cache.find('0')).toBeUndefined()
@@ -149,27 +149,6 @@ it('does not treat a token of a later time as forged, whichever of several keys 
   }
 })
 
-it('refuses a forged token from the cache until the keys change', async () => {
-  const rotating = await startIssuer()
-  onTestFinished(() => rotating.stop())
-  const authenticator = await openAuthenticator({
-    issuers: [rotating.configuration],
-    jwksTiming: { cooldown: 0.001 },
-  })
-  const replacement = await makeSigningKey('first')
-  const token = await signToken(replacement)
-  expect(await captureReason(authenticateBearer(authenticator, token))).toBe('invalid_signature')
-  expect(() => authenticator.authenticate({ apiKey: undefined, authorization: `Bearer ${token}` })).toThrow(
-    'invalid bearer token',
-  )
-  // The issuer reuses the kid; another unknown kid triggers a fetch.
-  rotating.published = [replacement.publicKey]
-  expect(
-    await captureReason(authenticateBearer(authenticator, await signToken(await makeSigningKey('unknown')))),
-  ).toBe('unknown_kid')
-  expect((await authenticateBearer(authenticator, token)).name).toBe('corp:alice')
-})
-
 describe('subjects', () => {
   it.each([undefined, '', 7, null, ['alice'], 'a\u0000b', 'a\nb', 'a\u0085b', 'a\u2028b', 'x'.repeat(3000)])(
     'refuses %j',
@@ -199,7 +178,7 @@ describe('subjects', () => {
 })
 
 describe('groups', () => {
-  const cases: readonly [string, ClaimPath, Record<string, unknown>, string[]][] = [
+  const cases: readonly [string, string, Record<string, unknown>, string[]][] = [
     ['a list', 'groups', { groups: ['a', 'b', 'a'] }, ['corp:a', 'corp:b']],
     ['one', 'groups', { groups: 'a' }, ['corp:a']],
     ['none', 'groups', {}, []],
@@ -217,16 +196,9 @@ describe('groups', () => {
       { 'https://c.example/app': { groups: ['a'] } },
       ['corp:a'],
     ],
-    [
-      'selected by a list of names',
-      ['resource_access', 'my.client', 'roles'],
-      { resource_access: { 'my.client': { roles: ['a'] }, my: { client: { roles: ['b'] } } } },
-      ['corp:a'],
-    ],
-    ['a list of names that is a path', ['realm.roles'], { realm: { roles: ['a'] } }, []],
     ['scopes in one text', 'scope', { scope: 'openid  eng' }, ['corp:openid', 'corp:eng']],
     ['scopes without any', 'scp', { scp: '' }, []],
-    ['scopes in a list', ['scp'], { scp: ['a', 'b c'] }, ['corp:a', 'corp:b c']],
+    ['scopes in a list', 'scp', { scp: ['a', 'b c'] }, ['corp:a', 'corp:b c']],
     ['a name with a space', 'groups', { groups: 'data team' }, ['corp:data team']],
     ['a nested scope', 'app.scope', { app: { scope: 'a b' } }, ['corp:a b']],
     ['a name that is inherited', 'constructor.name', {}, []],
@@ -250,11 +222,10 @@ describe('groups', () => {
     )
   })
 
-  it.each<[ClaimPath, string]>([
+  it.each([
     ['groups', 'groups'],
     ['realm.roles', 'realm'],
     ['https://c.example/app.groups', 'https://c.example/app'],
-    [['realm', 'roles'], 'realm'],
   ])('refuses groups at %j that are stored elsewhere by the issuer', async (groupsClaim, name) => {
     const token = await signToken(issuer.key, { _claim_names: { [name]: 'src1' } })
     expect(await captureReason(authenticateBearer(await open({ groupsClaim }), token))).toBe('invalid_groups')
