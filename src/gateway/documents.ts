@@ -89,6 +89,7 @@ export function sendDocument(
   const headers = [...own, 'content-length', length, 'etag', entityTag]
   // The client may keep it, and asks each time whether it is current.
   headers.push('cache-control', 'no-cache', ...gatewayHeaders(context))
+  response.abandonBody(false)
   response.writeHead(isKnown ? 304 : 200, headers)
   scheduleAtTickEnd(response, () => response.end(bytes))
 }

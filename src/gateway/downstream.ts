@@ -11,7 +11,7 @@ export type ObservedResponse = Readonly<
 export type DownstreamResponse = Omit<BaseResponse, 'request' | 'onConnectionClose'>
 
 /** The body of a request. It fails with CatalogError (408), ClientDisconnected, or the error of its watcher. */
-export type DownstreamBody = Pick<RequestBody, 'upload' | 'readAll' | 'started' | 'release'>
+export type DownstreamBody = Pick<RequestBody, 'open' | 'readAll'>
 
 /** The head of a request without anything that two readers could understand differently. */
 export interface ReceivedHead {

@@ -23,11 +23,6 @@ export function toCatalogError(error: unknown): CatalogError {
   })
 }
 
-/** Nobody without a credential may make the gateway read an upload. */
-function isUnauthenticated({ kind, reason }: CatalogError): boolean {
-  return kind === 'Unauthenticated' || reason === 'too_many_failed_authentications'
-}
-
 /** Text of one byte a character, the same in UTF-8 and Latin-1: a string is written together with the head. */
 const asciiText = /^[\0-\x7f]*$/
 
@@ -49,9 +44,10 @@ export function sendErrorResponse(
   // Headers of the error, such as the version of an upstream, take precedence.
   const own = removeHeaders(gatewayHeaders(context), new Set(Object.keys(error.headers)))
   const headers = ['content-type', 'application/json', 'content-length', String(body.length), ...own]
-  response.abandonBody(!isUnauthenticated(error))
-  // The rest of the body, or bytes for a tunnel, may follow.
-  if (error.reason === 'body_timeout' || error.reason === 'connect_not_supported') response.keepAlive = false
+  // Nobody without a credential may make the gateway read an upload.
+  response.abandonBody(context.isAuthenticated && error.reason !== 'body_timeout')
+  // Bytes for a tunnel may follow.
+  if (error.reason === 'connect_not_supported') response.keepAlive = false
   response.writeHead(error.status, [...headers, ...Object.entries(error.headers).flat()])
   scheduleAtTickEnd(response, () => response.end(body))
 }
@@ -62,10 +58,16 @@ export interface ResponseContext {
   readonly policyRevision: string | undefined
   /** Whether the client is a LanceDB remote client. */
   readonly isLancedb: boolean
+  /** Whether the caller is known. */
+  readonly isAuthenticated: boolean
 }
 
 /** Headers that the gateway adds to a response: names and values in turn. */
-export function gatewayHeaders({ requestId, policyRevision, isLancedb }: ResponseContext): readonly string[] {
+export function gatewayHeaders({
+  requestId,
+  policyRevision,
+  isLancedb,
+}: Omit<ResponseContext, 'isAuthenticated'>): readonly string[] {
   const own = [requestIdHeader, requestId]
   if (policyRevision !== undefined) own.push(policyRevisionHeader, policyRevision)
   if (isLancedb) own.push(lancedbServerHeader, lancedbServerVersion)

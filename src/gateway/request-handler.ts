@@ -1,10 +1,5 @@
 import { refusal } from '../catalog-api/index.ts'
-import {
-  drainRequestBody,
-  type IncomingRequest,
-  RequestBody,
-  type RequestBodyOptions,
-} from '../http1/index.ts'
+import { type IncomingRequest, RequestBody, type RequestBodyOptions } from '../http1/index.ts'
 import { toError } from '../lib/index.ts'
 import type { ClientBounds } from './bounds.ts'
 import { ClientDisconnected, type DownstreamResponse } from './downstream.ts'
@@ -53,9 +48,9 @@ export function createRequestHandler(
     inPipeline += 1
     try {
       await handle(request, body, response, own, trace)
-      body.release()
+      body.stop()
     } catch (cause) {
-      body.release()
+      body.stop()
       if (cause instanceof ClientDisconnected) return
       const error = toCatalogError(cause)
       observer.requestRefused(trace, error)
@@ -63,7 +58,6 @@ export function createRequestHandler(
     } finally {
       inPipeline -= 1
     }
-    if (response.keepAlive) drainRequestBody(request)
   }
 
   return { onRequest, isProcessing: (): boolean => inPipeline > 0 }

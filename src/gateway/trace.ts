@@ -91,6 +91,10 @@ export class Trace {
     return this.#peer === this.client ? undefined : this.#peer
   }
 
+  get isAuthenticated(): boolean {
+    return this.progress.principal !== undefined
+  }
+
   /** Revision of the policies that decided; undefined before any did. */
   get policyRevision(): string | undefined {
     return this.progress.headPermit?.policies.revision ?? this.denial?.revision

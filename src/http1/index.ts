@@ -19,8 +19,7 @@ export type { WriteCallback } from './codec/message-writer.ts'
 export { BaseResponse } from './server/base-response.ts'
 export type { ConnectionFailure, ConnectionHandler } from './server/connection-state.ts'
 export { IncomingRequest, type RequestConnection } from './server/incoming-request.ts'
-export { LingeringClose, LingerSlots } from './server/lingering-close.ts'
-export { drainRequestBody, RequestBody } from './server/request-body.ts'
+export { RequestBody, type RequestBodyOptions } from './server/request-body.ts'
 export {
   closeWithError,
   type ErrorResponse,
@@ -31,4 +30,3 @@ export {
 export { createParsedRequestHead, type RequestHead } from './server/request-head.ts'
 export { RequestQueue } from './server/request-queue.ts'
 export { ServerConnection } from './server/server-connection.ts'
-export type { RequestBodyOptions } from './server/timed-reader.ts'

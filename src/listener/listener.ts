@@ -6,9 +6,27 @@ import {
   type TLSSocket,
 } from 'node:tls'
 import { getAddressKey, hasClientCertificate, listenOn, ownedBy, readPeerAddress } from '../lib/index.ts'
-import { ConnectionSet, type ConnectionSetOptions, type ListenerHandler } from './connection-set.ts'
+import { type ConnectionFailure, type ConnectionHandler, ServerConnection } from '../http1/index.ts'
 
-export interface ListenerOptions extends ConnectionSetOptions {
+/** Why a connection was closed without a response to a request. */
+export type ConnectionErrorReason =
+  | ConnectionFailure
+  | 'certificate'
+  | 'tls_handshake'
+  | 'too_many_connections'
+  | 'too_many_connections_of_client'
+
+/** Receives the requests of a listener, and what has closed connections. */
+interface ListenerHandler extends Pick<ConnectionHandler, 'onRequest' | 'errorResponse'> {
+  /** A connection was closed, or could not be accepted; `cause` is for logs. */
+  readonly onConnectionError: (
+    reason: ConnectionErrorReason,
+    peer: string | undefined,
+    cause?: string,
+  ) => void
+}
+
+export interface ListenerOptions extends Pick<ConnectionHandler, 'maxHeadBytes' | 'timeouts' | 'scheduler'> {
   readonly maxConnections: number
   readonly maxConnectionsPerAddress: number | undefined
   /** Undefined for plain HTTP. */
@@ -34,6 +52,8 @@ interface Handshake {
 /** Clients retry a dropped connection only after a second. */
 const backlog = 4_096
 
+const maxTimeoutCheckIntervalMs = 1_000
+
 /**
  * Creates a listener that does not listen yet. It accepts connections, limits them, and serves HTTP/1.1 on them. Bytes that
  * are not a request get the error response of the handler.
@@ -42,7 +62,10 @@ export function createListener(options: ListenerOptions, handler: ListenerHandle
   const { timeouts, maxConnections, maxConnectionsPerAddress, tls, isTrustedProxy } = options
   /** TCP connections with and without TLS. */
   const sockets = new Set<Socket>()
-  const connections = new ConnectionSet(options, handler)
+  const connectionHandler = { ...options, ...handler, isDraining: false }
+  /** Those that may have sent something, with whether TLS has verified a certificate of the client. */
+  const connections = new Map<ServerConnection, boolean>()
+  let timeoutChecks: NodeJS.Timeout | undefined
   const connectionsByAddress = new Map<string, number>()
   /** By both ends: a TLS socket does not show the one of TCP beneath it. */
   const handshakes = new Map<string, Handshake>()
@@ -101,7 +124,25 @@ export function createListener(options: ListenerOptions, handler: ListenerHandle
       handler.onConnectionError('certificate', handshake.peer, cause)
       return
     }
-    connections.add(socket, handshake.peer, hasCertificate)
+    serve(socket, handshake.peer, hasCertificate)
+  }
+
+  /** Serves a connection from its first byte on. */
+  function serve(socket: Socket, peer: string, hasCertificate: boolean): void {
+    if (socket.destroyed) return
+    const connection = new ServerConnection(socket, peer, connectionHandler)
+    connections.set(connection, hasCertificate)
+    connection.socket.once('close', () => connections.delete(connection))
+    const intervalMs = Math.min(maxTimeoutCheckIntervalMs, Math.ceil(timeouts.headersTimeoutMs / 4))
+    timeoutChecks ??= setInterval(checkTimeouts, intervalMs).unref()
+  }
+
+  function checkTimeouts(): void {
+    // After a suspension of the process, unread bytes of clients are read first.
+    setImmediate(() => {
+      const now = performance.now()
+      for (const connection of connections.keys()) ownedBy(connection, () => connection.checkTimeouts(now))()
+    })
   }
 
   /** Frees a place for a new client, preferably one in a handshake. Returns whether it closed a connection. */
@@ -113,7 +154,8 @@ export function createListener(options: ListenerOptions, handler: ListenerHandle
       socket.destroy()
       return true
     }
-    return connections.closeOldestIdle()
+    for (const connection of connections.keys()) if (connection.closeIfIdle()) return true
+    return false
   }
 
   function acceptOrClose(socket: Socket): void {
@@ -140,7 +182,7 @@ export function createListener(options: ListenerOptions, handler: ListenerHandle
       handshakes.delete(ends)
     })
     if (tlsServer === undefined) {
-      connections.add(socket, peer, false)
+      serve(socket, peer, false)
       return
     }
     handshakes.set(ends, { socket, peer, context: currentContext })
@@ -172,25 +214,28 @@ export function createListener(options: ListenerOptions, handler: ListenerHandle
       tlsServer?.setSecureContext(context)
       if (context.ca === currentContext?.ca && context.crl === currentContext?.crl) return
       currentContext = context
-      connections.revokeCertificates()
+      for (const [connection, hasCertificate] of connections) if (hasCertificate) connection.revoke()
     },
     /** Makes the current or next response of each connection its last one. */
-    drain: (): void => connections.drain(),
+    drain(): void {
+      connectionHandler.isDraining = true
+      for (const connection of connections.keys()) connection.drain()
+    },
     /** Accepts no new connections and closes idle ones. Resolves when all connections are closed. */
     stopAccepting(): Promise<void> {
       const closed = new Promise<void>((resolve) => {
         server.close(() => {
-          connections.stopTimeoutChecks()
+          clearInterval(timeoutChecks)
           resolve()
         })
       })
-      connections.closeAllIdle()
+      for (const connection of connections.keys()) connection.closeIfIdle()
       return closed
     },
     connectionCount: (): number => sockets.size,
-    isBusy: (): boolean => connections.isBusy,
+    isBusy: (): boolean => [...connections.keys()].some(({ isBusy }) => isBusy),
     destroyAll(): void {
-      connections.destroyAll()
+      for (const connection of connections.keys()) connection.destroy()
       for (const socket of sockets) socket.destroy()
     },
   }

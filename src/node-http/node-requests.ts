@@ -5,7 +5,6 @@ import {
   type ConnectionHandler,
   createParsedRequestHead,
   IncomingRequest,
-  LingerSlots,
   malformed,
   type RequestConnection,
   RequestError,
@@ -28,8 +27,7 @@ export interface NodeRequestHandler extends Pick<
 /** Requests of a server of node:http, as the pipeline reads them: those of a connection one after the other. */
 export class NodeRequests {
   readonly #handler: NodeRequestHandler
-  readonly #connections = new WeakMap<Socket, PipelinedRequests>()
-  readonly #lingerSlots = new LingerSlots()
+  readonly #pipelines = new WeakMap<Socket, ReturnType<typeof createPipeline>>()
 
   constructor(handler: NodeRequestHandler) {
     this.#handler = handler
@@ -42,9 +40,8 @@ export class NodeRequests {
     onRequest: (request: IncomingRequest, response: NodeResponse) => void,
   ): void {
     const { socket } = raw
-    let connection = this.#connections.get(socket)
-    if (connection === undefined) this.#connections.set(socket, (connection = createPipeline(socket)))
-    const requests = connection
+    let pipeline = this.#pipelines.get(socket)
+    if (pipeline === undefined) this.#pipelines.set(socket, (pipeline = createPipeline(socket)))
     const peer = readPeerAddress(socket)
     const fail = (error: Error): void => {
       socket.destroy()
@@ -53,23 +50,18 @@ export class NodeRequests {
     const start = (): void => {
       const head = this.#readHead(raw, peer)
       if (head === undefined) return
-      this.#start(createRequest(raw, head, peer, fail), rawResponse, requests, onRequest)
+      this.#start(createRequest(raw, head, peer, fail), rawResponse, onRequest)
     }
-    void requests.add(rawResponse, ownedBy({ fail }, start))
+    void pipeline(rawResponse, ownedBy({ fail }, start))
   }
 
   #start(
     request: IncomingRequest,
     rawResponse: ServerResponse,
-    requests: PipelinedRequests,
     onRequest: (request: IncomingRequest, response: NodeResponse) => void,
   ): void {
     const { scheduler, sendTimeoutMs, isDraining, onConnectionError } = this.#handler
-    const response = new NodeResponse(request, rawResponse, {
-      isLast: isDraining,
-      lingerSlots: this.#lingerSlots,
-      onLastResponse: () => requests.close(),
-    })
+    const response = new NodeResponse(request, rawResponse, isDraining)
     limitSending(rawResponse, request, sendTimeoutMs, onConnectionError, () => response.destroy())
     const serve = ownedBy(request, () => {
       if (!response.isDestroyed) onRequest(request, response)
@@ -188,36 +180,27 @@ function createRequest(
   return request
 }
 
-type PipelinedRequests = ReturnType<typeof createPipeline>
-
 /**
- * Serves the requests of a connection one after the other. Node passes pipelined ones at once, and would serve one behind
+ * Creates what serves the requests of a connection one after the other. Node passes pipelined ones at once, and would serve one behind
  * a response that closes the connection.
  */
 function createPipeline(socket: Socket) {
   let last: Promise<unknown> = Promise.resolve()
   let unfinished = 0
-  let isClosed = false
-  return {
-    /** Calls `start` when all previous responses are complete. It is not called if the last one closes the connection. */
-    async add(response: ServerResponse, start: () => void): Promise<void> {
-      const before = last
-      last = new Promise((resolve) => response.once('close', resolve))
-      unfinished += 1
-      // No further requests are read; those that were received are parsed already.
-      if (unfinished > 1) socket.pause()
-      await before
-      // Node may still parse bytes that were received with the last request.
-      if (isClosed || socket.destroyed || socket.writableEnded) return
-      response.once('close', () => {
-        unfinished -= 1
-        if (unfinished <= 1 && socket.isPaused()) socket.resume()
-      })
-      start()
-    },
-    /** Starts no further request. */
-    close(): void {
-      isClosed = true
-    },
+  /** Calls `start` when all previous responses are complete. It is not called if the last one closes the connection. */
+  return async (response: ServerResponse, start: () => void): Promise<void> => {
+    const before = last
+    last = new Promise((resolve) => response.once('close', resolve))
+    unfinished += 1
+    // No further requests are read; those that were received are parsed already.
+    if (unfinished > 1) socket.pause()
+    await before
+    // Node may still parse bytes that were received with the last request.
+    if (socket.destroyed || socket.writableEnded) return
+    response.once('close', () => {
+      unfinished -= 1
+      if (unfinished <= 1 && socket.isPaused()) socket.resume()
+    })
+    start()
   }
 }

@@ -64,22 +64,20 @@ interface StartReader {
  * of it has arrived. The body then fails, or this rejects, with InvalidInput (413), Overloaded (503) and the errors of the
  * reader and of the body.
  */
-export async function startBody(
+export function startBody(
   request: ReadableRequest,
   body: DownstreamBody,
   limits: BodyLimits,
   reader: StartReader,
 ): Promise<BodySource> {
   const count = createByteCounter(request, limits, 'maxArrowBytes')
-  const source = body.upload({
+  return body.open({
     chunk(chunk) {
       count(chunk.length)
       reader.push(chunk)
     },
     needsMore: reader.needsMore,
   })
-  await body.started()
-  return source
 }
 
 /** Creates a counter of bytes. It throws InvalidInput (413) above the limit, and so does this if the head says so. */

@@ -124,12 +124,7 @@ export class ClientConnection implements ControlledConnection, ResponseParserHan
   }
 
   applyFlowControl(): void {
-    const socket = this.#socket
-    if (this.#state.kind === 'closed' || socket === undefined) return
-    const isBlocked = this.#isBlocked()
-    if (isBlocked === socket.isPaused()) return
-    if (isBlocked) socket.pause()
-    else scheduleAtTickEnd(this, () => this.onUnblocked())
+    if (this.#state.kind !== 'closed') this.#reader.applyFlowControl()
   }
 
   checkTimeouts(now: number): void {
@@ -145,7 +140,9 @@ export class ClientConnection implements ControlledConnection, ResponseParserHan
       return
     }
     const socket = this.#socket
-    if (state.kind !== 'active' || socket === undefined || socket.isPaused()) return
+    if (state.kind !== 'active' || socket === undefined) return
+    // What is not read cannot continue.
+    if (socket.isPaused()) this.#lastActivityAt = now
     const inactiveMs = now - this.#lastActivityAt
     if (state.response !== undefined) {
       if (inactiveMs > bodyTimeoutMs)
@@ -171,24 +168,23 @@ export class ClientConnection implements ControlledConnection, ResponseParserHan
     return this.#state.kind === 'active' && this.#state.response !== undefined
   }
 
-  onRead(bytes: Buffer): boolean {
-    this.#onData(bytes)
-    return true
+  get wantsPause(): boolean {
+    const state = this.#state
+    return 'controller' in state && state.controller.isPaused
   }
 
-  onUnblocked(): void {
-    if (this.#state.kind === 'closed' || this.#isBlocked()) return
+  onBytes(bytes: Buffer): void {
+    const state = this.#state
+    if (state.kind !== 'active') {
+      this.close(new TransportError('BAD_RESPONSE', 'there is a response without a request'))
+      return
+    }
     this.#lastActivityAt = performance.now()
-    this.#socket?.resume()
+    state.parser.parse(bytes)
   }
 
   #isOutdated(): boolean {
     return this.#owner.opener.material !== this.#material
-  }
-
-  #isBlocked(): boolean {
-    const state = this.#state
-    return this.#reader.isBlocked || ('controller' in state && state.controller.isPaused)
   }
 
   onResponseStart(head: ResponseHead): void {
@@ -227,8 +223,8 @@ export class ClientConnection implements ControlledConnection, ResponseParserHan
     clearTimeout(this.#connectTimer)
     this.#socket = socket
     deferWriteErrors(socket)
+    this.#reader.attach(socket)
     socket
-      .on('data', ownedBy(this, this.#onData))
       .once('end', ownedBy(this, this.#onEnd))
       .once(
         'error',
@@ -278,16 +274,6 @@ export class ClientConnection implements ControlledConnection, ResponseParserHan
       },
       onError: (error) => this.close(error),
     })
-  }
-
-  readonly #onData = (bytes: Buffer): void => {
-    const state = this.#state
-    if (state.kind !== 'active') {
-      this.close(new TransportError('BAD_RESPONSE', 'there is a response without a request'))
-      return
-    }
-    this.#lastActivityAt = performance.now()
-    state.parser.parse(bytes)
   }
 
   readonly #onEnd = (): void => {

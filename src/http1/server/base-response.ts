@@ -23,8 +23,8 @@ export abstract class BaseResponse implements TaskOwner {
   status = 0
   /** Whether the connection serves further requests. To be set before `writeHead`. */
   keepAlive: boolean
-  /** Whether the rest of the request body is read and discarded, within limits, before the connection closes. */
-  lingers = false
+  /** Whether the rest of the request body is read and discarded, within limits, behind the response. */
+  drains = true
   protected readonly socket: Socket
   protected framing: 'sized' | 'chunked' | 'until closed' | 'none' = 'none'
   #state: 'open' | 'ended' | 'complete' | 'destroyed' = 'open'
@@ -53,15 +53,16 @@ export abstract class BaseResponse implements TaskOwner {
   }
 
   /**
-   * To be called before `writeHead` if nothing needs the rest of the request body. The connection closes after the
-   * response if more than 64 KiB, or an unknown amount, is left; without `drains`, if anything is left.
+   * To be called before `writeHead` if nothing needs the rest of the request body. If any is left, and it is not to be
+   * drained, the connection closes after the response.
    */
   abandonBody(drains: boolean): void {
-    if (this.request.abandonBody(drains)) return
-    this.keepAlive = false
-    this.lingers = drains
+    this.request.discardReceived()
+    this.drains = drains
+    if (!drains && !this.request.isComplete) this.keepAlive = false
   }
 
+  /** Sends `100 Continue`, unless a response has begun. */
   writeContinue(): void {
     if (this.#state !== 'open' || this.hasHead) return
     this.request.onContinueSent()
@@ -126,6 +127,7 @@ export abstract class BaseResponse implements TaskOwner {
     }
     this.#state = 'ended'
     this.sendEnd(bytes === 0 ? '' : last)
+    if (this.drains) this.request.drain()
   }
 
   fail(error: Error): void {

@@ -1,6 +1,5 @@
-import { type ErrorResponse, RequestError, type RequestErrorReason } from './request-error.ts'
+import type { ErrorResponse, RequestError, RequestErrorReason } from './request-error.ts'
 import type { IncomingRequest } from './incoming-request.ts'
-import type { LingeringClose, LingerSlots } from './lingering-close.ts'
 import type { OutgoingResponse } from './outgoing-response.ts'
 import type { RequestScheduler } from './request-queue.ts'
 
@@ -27,7 +26,6 @@ export interface ConnectionHandler {
   readonly maxHeadBytes: number
   readonly timeouts: ConnectionTimeouts
   readonly scheduler: RequestScheduler
-  readonly lingerSlots: LingerSlots
   /** Whether every response is the last one of its connection. */
   readonly isDraining: boolean
   readonly onRequest: (request: IncomingRequest, response: OutgoingResponse) => void
@@ -44,12 +42,10 @@ export type ConnectionState =
   | { readonly kind: 'queued'; readonly since: number; readonly before: StateBeforeRequest }
   | { readonly kind: 'readingHead'; readonly since: number; readonly before: StateBeforeRequest }
   | { readonly kind: 'serving'; readonly request: IncomingRequest; readonly response: OutgoingResponse }
-  /** The response is complete, the body of the request is not. */
-  | { readonly kind: 'drainingBody'; readonly request: IncomingRequest }
+  /** The response is complete, the body of the request is not: the rest of it is read and discarded. */
+  | { readonly kind: 'drainingBody'; readonly request: IncomingRequest; readonly keepAlive: boolean }
   /** The rest of the request is malformed; its response had started, and is the last one. Input is discarded. */
   | { readonly kind: 'finishing'; readonly response: OutgoingResponse }
-  /** The last response is complete; the rest of its upload is discarded, so that the client gets to read it. */
-  | { readonly kind: 'lingering'; readonly close: LingeringClose }
   /** Closed, or about to be when the last bytes have been written. Input is discarded. */
   | { readonly kind: 'closing' }
 
@@ -57,21 +53,4 @@ export type ConnectionState =
 export interface StateBeforeRequest {
   readonly kind: 'opened' | 'idle'
   readonly since: number
-}
-
-/** Returns whether a timeout has expired at `now`; an error if the client gets a response. */
-export function findExpiry(
-  state: ConnectionState,
-  now: number,
-  { headersTimeoutMs, keepAliveTimeoutMs }: ConnectionTimeouts,
-): RequestError | boolean {
-  const { kind } = state
-  if (kind === 'lingering') return state.close.hasExpired(now)
-  if (kind !== 'opened' && kind !== 'readingHead' && kind !== 'idle') return false
-  const waitedMs = now - state.since
-  if (kind === 'idle') return waitedMs > keepAliveTimeoutMs
-  if (waitedMs <= headersTimeoutMs) return false
-  return kind === 'opened'
-    ? new RequestError('idle_timeout', 'no request on a new connection')
-    : new RequestError('request_timeout', 'the head was not received in time')
 }

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import type { TaskOwner } from '../../lib/index.ts'
+import { ownedBy, type TaskOwner } from '../../lib/index.ts'
 import type { WriteCallback } from '../codec/message-writer.ts'
 import { findSingleHeader } from '../codec/header-fields.ts'
 import type { RequestHead } from './request-head.ts'
@@ -28,8 +28,9 @@ export interface RequestConnection extends TaskOwner {
   destroy(): void
 }
 
-/** How much of an abandoned body is read to keep the connection open. */
-const maxSkippedBytes = 64 * 1024
+/** Of the rest of a body that is drained. */
+const maxDrainedBytes = 64 * 1024 * 1024
+const drainTimeoutMs = 60_000
 
 const discard: RequestBodyHandler = {
   releasesChunks: true,
@@ -49,7 +50,6 @@ export class IncomingRequest implements TaskOwner {
   #state: 'receiving' | 'complete' | 'aborted'
   #handler: RequestBodyHandler | undefined
   #isPaused = false
-  #receivedBytes = 0
   #hasSentContinue = false
 
   constructor(head: RequestHead, receivedAt: number, connection: RequestConnection) {
@@ -67,12 +67,6 @@ export class IncomingRequest implements TaskOwner {
 
   get isAborted(): boolean {
     return this.#state === 'aborted'
-  }
-
-  /** Bytes of the body that have not been consumed; Infinity if its length is unknown. */
-  get remainingBytes(): number {
-    if (this.isComplete) return 0
-    return typeof this.head.body === 'number' ? this.head.body - this.#receivedBytes : Infinity
   }
 
   /** The client may or may not send the body after another response: nothing behind the head can be parsed. */
@@ -116,15 +110,35 @@ export class IncomingRequest implements TaskOwner {
     this.#hasSentContinue = true
   }
 
-  /**
-   * Discards the received bytes of a body that nothing needs. Returns whether the connection can serve further requests:
-   * if nothing is left, or, with `drains`, at most 64 KiB.
-   */
-  abandonBody(drains: boolean): boolean {
-    if (this.awaitsContinue) return false
+  /** Discards what has been received of a body that nothing needs. */
+  discardReceived(): void {
+    if (this.awaitsContinue) return
     this.consume(discard)
     this.detach(discard)
-    return this.isComplete || (drains && this.remainingBytes <= maxSkippedBytes)
+  }
+
+  /**
+   * Reads and discards the rest of the body, within limits, while the client reads its response. Many clients write a whole upload
+   * before they read; closing the connection earlier resets it, and they never see why they were refused.
+   */
+  drain(): void {
+    if (this.#state !== 'receiving') return
+    let bytes = 0
+    const timer = setTimeout(
+      ownedBy(this, () => this.destroy()),
+      drainTimeoutMs,
+    ).unref()
+    const stopTimer = (): void => clearTimeout(timer)
+    this.consume({
+      releasesChunks: true,
+      onRequestData: (chunk, release) => {
+        release?.()
+        bytes += chunk.length
+        if (bytes > maxDrainedBytes) this.destroy()
+      },
+      onRequestEnd: stopTimer,
+      onRequestError: stopTimer,
+    })
   }
 
   pause(): void {
@@ -147,7 +161,6 @@ export class IncomingRequest implements TaskOwner {
   }
 
   receive(chunk: Buffer, release?: WriteCallback): void {
-    this.#receivedBytes += chunk.length
     if (this.#handler === undefined) release?.()
     else this.#handler.onRequestData(chunk, release)
   }

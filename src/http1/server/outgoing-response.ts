@@ -63,23 +63,18 @@ export class OutgoingResponse extends BaseResponse {
 
   protected sendEnd(last: Buffer | string): void {
     this.#writer?.end(last)
-    if (this.socket.writableLength === 0) this.complete()
-    else
-      this.socket.write(
-        '',
-        'latin1',
-        ownedBy(this, (error?: Error | null) => this.#onFlush(error)),
-      )
+    if (this.socket.writableLength === 0) {
+      this.complete()
+      return
+    }
+    // A write to a connection that was closed meanwhile may be reported without an error.
+    const onFlush: WriteCallback = (error) =>
+      error || this.socket.destroyed ? this.destroy() : this.complete()
+    this.socket.write('', 'latin1', ownedBy(this, onFlush))
   }
 
   protected onEnd(): void {
     this.#connection.onResponseEnd()
-  }
-
-  /** A write to a connection that was closed meanwhile may be reported without an error. */
-  #onFlush(error: Error | null | undefined): void {
-    if (error || this.socket.destroyed) this.destroy()
-    else this.complete()
   }
 }
 

@@ -1,15 +1,9 @@
 import type { Socket } from 'node:net'
 import { closeGracefully, ownedBy } from '../../lib/index.ts'
-import { ConnectionInput } from './connection-input.ts'
-import {
-  findExpiry,
-  type ConnectionHandler,
-  type ConnectionState,
-  type StateBeforeRequest,
-} from './connection-state.ts'
+import { SocketReader, type SocketReaderHandler } from '../codec/socket-reader.ts'
+import type { ConnectionHandler, ConnectionState, StateBeforeRequest } from './connection-state.ts'
 import { closeWithError, RequestError } from './request-error.ts'
 import { IncomingRequest, type RequestConnection } from './incoming-request.ts'
-import { LingeringClose } from './lingering-close.ts'
 import { OutgoingResponse, type ResponseConnection } from './outgoing-response.ts'
 import type { RequestHead } from './request-head.ts'
 import { RequestParser, type RequestParserHandler } from './request-parser.ts'
@@ -19,18 +13,25 @@ const closing: ConnectionState = { kind: 'closing' }
 /** Maximum ratio of the age that is subtracted at random, so that simultaneous connections do not expire together. */
 const ageJitter = 0.1
 
+/** Once as many bytes cannot be parsed yet, nothing more is read. The end of the connection is noticed until then. */
+const maxUnparsedBytes = 16 * 1024
+
 /** Bytes that are discarded before a connection closes: the client may have sent them before it saw the response. */
 const maxDiscardedBytes = 256 * 1024
 
 /** A downstream connection. Serves one request at a time; pipelined bytes stay unread until the response is complete. */
-export class ServerConnection implements RequestConnection, ResponseConnection, RequestParserHandler {
+export class ServerConnection
+  implements RequestConnection, ResponseConnection, RequestParserHandler, SocketReaderHandler
+{
   readonly socket: Socket
   readonly peer: string
   readonly keepAliveSeconds: number
   #state: ConnectionState
   readonly #handler: ConnectionHandler
   readonly #parser: RequestParser
-  readonly #input: ConnectionInput
+  readonly #reader = new SocketReader(this)
+  /** Received bytes that cannot be parsed yet. */
+  #unparsed: Buffer | undefined
   /** Whether the client has closed its side. */
   #hasEnded = false
   #discardedBytes = 0
@@ -43,8 +44,7 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
 
   constructor(accepted: Socket, peer: string, handler: ConnectionHandler) {
     const { keepAliveTimeoutMs, maxConnectionAgeMs, sendTimeoutMs } = handler.timeouts
-    this.#input = new ConnectionInput(accepted, this)
-    this.socket = this.#input.socket
+    this.socket = this.#reader.accept(accepted)
     this.peer = peer
     this.keepAliveSeconds = Math.floor(keepAliveTimeoutMs / 1000)
     this.#state = { kind: 'opened', since: this.#receivedAt }
@@ -116,13 +116,28 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
 
   /** `now` is the time of performance.now(). */
   checkTimeouts(now: number): void {
-    const expiry = findExpiry(this.#state, now, this.#handler.timeouts)
-    if (expiry instanceof RequestError) this.#reject(expiry)
-    else if (expiry) this.#abort()
+    const state = this.#state
+    const { kind } = state
+    if (kind !== 'opened' && kind !== 'readingHead' && kind !== 'idle') return
+    const { headersTimeoutMs, keepAliveTimeoutMs } = this.#handler.timeouts
+    if (now - state.since <= (kind === 'idle' ? keepAliveTimeoutMs : headersTimeoutMs)) return
+    if (kind === 'idle') this.#abort()
+    else if (kind === 'opened')
+      this.#reject(new RequestError('idle_timeout', 'no request on a new connection'))
+    else this.#reject(new RequestError('request_timeout', 'the head was not received in time'))
+  }
+
+  get retainsChunks(): boolean {
+    return this.#receiving?.releasesChunks === true
+  }
+
+  get wantsPause(): boolean {
+    const isPaused = this.retainsChunks && this.#receiving?.wantsBody === false
+    return isPaused || (this.#unparsed?.length ?? 0) >= maxUnparsedBytes
   }
 
   /** The request whose body is being received. */
-  get receiving(): IncomingRequest | undefined {
+  get #receiving(): IncomingRequest | undefined {
     const state = this.#state
     return 'request' in state && !state.request.isComplete ? state.request : undefined
   }
@@ -138,11 +153,13 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
     if (state.kind === 'finishing') this.#close()
     if (state.kind !== 'serving') return
     const { request, response } = state
-    if (!response.keepAlive || this.socket.destroyed) {
-      if (response.lingers && !request.isComplete) this.#linger()
-      else this.#close()
-    } else if (request.isComplete) this.#becomeIdle()
-    else this.#state = { kind: 'drainingBody', request }
+    const { keepAlive, drains } = response
+    if (this.socket.destroyed || (!keepAlive && (request.isComplete || !drains))) this.#close()
+    else if (request.isComplete) this.#becomeIdle()
+    else {
+      this.#state = { kind: 'drainingBody', request, keepAlive }
+      if (!keepAlive) this.socket.end()
+    }
   }
 
   onRequestStart(head: RequestHead): void {
@@ -154,13 +171,17 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
   }
 
   onRequestData(chunk: Buffer): void {
-    this.#input.pass(chunk)
+    const release = this.#reader.retain(chunk)
+    this.#receiving?.receive(release ? chunk : this.#reader.copy(chunk), release)
   }
 
   onRequestEnd(): void {
     const before = this.#state
     if (before.kind === 'serving' || before.kind === 'drainingBody') before.request.complete()
-    if (this.#state.kind === 'drainingBody') this.#becomeIdle()
+    const state = this.#state
+    if (state.kind !== 'drainingBody') return
+    if (state.keepAlive) this.#becomeIdle()
+    else this.#close()
   }
 
   onBytes(bytes: Buffer): void {
@@ -172,15 +193,12 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
       if (this.#discardedBytes > maxDiscardedBytes) this.socket.pause()
       return
     }
-    if (kind === 'lingering') {
-      if (!state.close.discard(bytes.length)) this.#abort()
-      return
-    }
     this.#receivedAt = performance.now()
-    this.#input.append(bytes)
-    if (kind === 'queued') this.#input.applyFlowControl()
+    this.#unparsed = this.#unparsed === undefined ? bytes : Buffer.concat([this.#unparsed, bytes])
+    if (kind === 'queued') this.#reader.applyFlowControl()
     else if (kind === 'opened' || kind === 'idle') this.#enqueue(state)
     else this.#parse()
+    if (this.#unparsed !== undefined) this.#unparsed = this.#reader.copy(this.#unparsed)
   }
 
   #enqueue(before: StateBeforeRequest): void {
@@ -198,33 +216,31 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
 
   #parse(): void {
     try {
-      while (!this.#input.isEmpty && this.#canParse()) this.#parseNext()
+      while (this.#unparsed !== undefined && this.#canParse()) this.#parseNext(this.#unparsed)
     } catch (error) {
       if (!(error instanceof RequestError)) throw error
       this.#reject(error)
     }
     const state = this.#state
     if (state.kind === 'readingHead' && !this.#parser.hasBegun) this.#state = state.before
-    if (state.kind === 'idle' && !this.#input.isEmpty) this.#enqueue(state)
+    if (state.kind === 'idle' && this.#unparsed !== undefined) this.#enqueue(state)
     if (this.#hasEnded) this.#finishEnded()
-    this.#input.applyFlowControl()
+    this.#reader.applyFlowControl()
   }
 
   #canParse(): boolean {
-    const { receiving } = this
+    const receiving = this.#receiving
     return receiving === undefined
       ? this.#state.kind === 'readingHead'
       : receiving.wantsBody || receiving.releasesChunks
   }
 
   /** Nothing is left to parse meanwhile, so that handlers which resume the request do not parse recursively. */
-  #parseNext(): void {
-    const bytes = this.#input.take()
-    if (bytes === undefined) return
+  #parseNext(bytes: Buffer): void {
+    this.#unparsed = undefined
     const end = this.#parser.parse(bytes, 0)
     const { kind } = this.#state
-    if (end < bytes.length && kind !== 'finishing' && kind !== 'closing')
-      this.#input.append(bytes.subarray(end))
+    if (end < bytes.length && kind !== 'finishing' && kind !== 'closing') this.#unparsed = bytes.subarray(end)
   }
 
   #becomeIdle(): void {
@@ -242,7 +258,7 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
       return
     }
     if (state.kind === 'serving') {
-      this.#input.take()
+      this.#unparsed = undefined
       this.#state = { kind: 'finishing', response: state.response }
       state.request.abort()
       // The client would take an error response for the response to its next request.
@@ -258,20 +274,8 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
   /** Sends the last bytes first. */
   #close(): void {
     this.#stop()
-    this.#input.applyFlowControl()
+    this.#reader.applyFlowControl()
     closeGracefully(this.socket)
-  }
-
-  /** Closes the connection when the client has, or at the limits of a lingering close. */
-  #linger(): void {
-    if (this.socket.destroyed || !this.#handler.lingerSlots.acquire(this.peer)) {
-      this.#close()
-      return
-    }
-    this.#stop()
-    this.#state = { kind: 'lingering', close: new LingeringClose(performance.now()) }
-    this.#input.applyFlowControl()
-    this.socket.end()
   }
 
   #abort(): void {
@@ -282,9 +286,8 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
   #stop(): void {
     const state = this.#state
     this.#state = closing
-    this.#input.take()
+    this.#unparsed = undefined
     if (state.kind === 'queued') this.#handler.scheduler.cancel(this.#startRequest)
-    if (state.kind === 'lingering') this.#handler.lingerSlots.release(this.peer)
     if (state.kind === 'serving' || state.kind === 'drainingBody') state.request.abort()
   }
 
@@ -304,9 +307,10 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
   /** The client has closed its side. Its complete requests get their responses (RFC 9112, section 9.6), then it is closed. */
   #finishEnded(): void {
     const state = this.#state
-    if (!this.#input.isEmpty) return
+    if (this.#unparsed !== undefined) return
     if (state.kind === 'serving' && state.request.isComplete) state.response.keepAlive = false
     else if (state.kind === 'opened' || state.kind === 'idle') this.socket.end()
+    else if (state.kind === 'drainingBody') this.#close()
     else if (state.kind === 'readingHead' || 'request' in state)
       this.#reject(new RequestError('incomplete_request', 'the connection ended before the request'))
   }
@@ -322,7 +326,7 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
 
   readonly #onClose = (): void => {
     const state = this.#state
-    this.#input.close()
+    this.#reader.close()
     try {
       this.#stop()
     } finally {

@@ -4,12 +4,6 @@ import { afterAll, expect, it } from 'vitest'
 import { directOpener } from '../../support/direct-opener.ts'
 import { arrowUpload } from '../../support/arrow-upload.ts'
 import { DeniedError } from '../../../src/gateway/authorization/decisions.ts'
-import {
-  IncomingRequest,
-  RequestBody,
-  type RequestConnection,
-  type RequestHead,
-} from '../../../src/http1/index.ts'
 import { createSealedIds } from '../../../src/gateway/sealed-tokens.ts'
 import { authorize } from '../../../src/gateway/stages/authorize.ts'
 import { authorizeBody } from '../../../src/gateway/stages/authorize-body.ts'
@@ -238,9 +232,6 @@ const upstreams = createUpstreams([
 ])
 afterAll(() => upstreams.close())
 const sealedIds = createSealedIds(Buffer.alloc(32))
-const empty = new IncomingRequest({ body: 0 } as RequestHead, 0, {} as RequestConnection)
-const emptyResponse = { writeContinue: () => undefined }
-const bodyOptions = { timeoutMs: 1_000, minBytesPerSecond: 1, error: () => new Error() }
 const bodyLimits = { maxJsonBytes: 1_000_000, maxBatchEntries: 100, maxJsonValues: 10_000 }
 
 /** Whether all stages accept the request. */
@@ -269,9 +260,7 @@ async function passes(set: PolicySet, { path, body }: Case): Promise<boolean> {
   try {
     const authorized = authorize({ ...matched, principal: ann }, set, now)
     const admitted = { ...authorized, countReceived: undefined, reserveMemory: () => undefined, runInSlices }
-    const arriving = Object.assign(new RequestBody(empty, emptyResponse, bodyOptions), {
-      readAll: () => Promise.resolve(bytes),
-    })
+    const arriving = { readAll: () => Promise.resolve(bytes), open: () => Promise.resolve({} as never) }
     const bodyRead = await readBody(admitted, arriving, { bodyLimits, upstreams, sealedIds })
     const policies = { current: () => set }
     await authorizeBody(bodyRead, { authenticator: { authenticate: () => ann }, policies })

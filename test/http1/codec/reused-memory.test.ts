@@ -15,24 +15,20 @@ class ReaderOfBodies implements SocketReaderHandler {
   readonly reader = new SocketReader(this)
   readonly retained: Retained[]
   retainsChunks = true
+  readonly wantsPause = false
 
   constructor(retained: Retained[]) {
     this.retained = retained
   }
 
-  onRead(bytes: Buffer): boolean {
+  onBytes(bytes: Buffer): void {
     const release = this.reader.retain(bytes)
     const kept = release ? bytes : this.reader.copy(bytes)
     this.retained.push({ bytes: kept, before: Buffer.from(bytes), release: release ?? (() => undefined) })
-    return true
   }
 
   fail(error: Error): void {
     throw error
-  }
-
-  onUnblocked(): void {
-    // It is read when `read` is called next.
   }
 
   read(size: number, filler: number): void {

@@ -3,8 +3,12 @@ import type { IncomingRequest } from '../../../src/http1/server/incoming-request
 import type { OutgoingResponse } from '../../../src/http1/server/outgoing-response.ts'
 import type { RequestErrorReason } from '../../../src/http1/server/request-error.ts'
 import { RequestQueue } from '../../../src/http1/server/request-queue.ts'
-import { createListener, type Listener, type ListenerOptions } from '../../../src/listener/listener.ts'
-import type { ConnectionErrorReason } from '../../../src/listener/connection-set.ts'
+import {
+  type ConnectionErrorReason,
+  createListener,
+  type Listener,
+  type ListenerOptions,
+} from '../../../src/listener/listener.ts'
 
 interface ServerSetup extends Partial<Pick<ListenerOptions, 'maxHeadBytes' | 'scheduler' | 'tls'>> {
   readonly timeouts?: Partial<ListenerOptions['timeouts']>
