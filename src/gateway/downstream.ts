@@ -48,4 +48,8 @@ export interface ReceivedHead {
 /** The client closed its connection, or sent or read nothing for too long, before its response was complete. */
 export class ClientDisconnected extends Error {
   override readonly name = 'ClientDisconnected'
+
+  constructor(message = 'the client closed the connection') {
+    super(message)
+  }
 }

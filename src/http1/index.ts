@@ -2,17 +2,12 @@
  * A server and a client of HTTP/1.1 on sockets (RFC 9112). The server refuses what two readers could read as two things;
  * README.md has its promises.
  */
-export { createHttp1Client, type Http1Client } from './client/http1-client.ts'
+export { createHttp1Client } from './client/http1-client.ts'
 export type { OutgoingRequest } from './client/outgoing-request.ts'
 export { RequestController, type ResponseHandler } from './client/request-controller.ts'
 export type { ResponseHead } from './client/response-head.ts'
 export { type BufferedResponse, sendRequest } from './client/send-request.ts'
-export {
-  badResponse,
-  RequestTimeout,
-  TransportError,
-  type TransportErrorCode,
-} from './client/transport-error.ts'
+export { badResponse, TransportError } from './client/transport-error.ts'
 export type { BodySink, BodySource } from './codec/body-source.ts'
 export { JoinedChunks } from './codec/joined-chunks.ts'
 export type { WriteCallback } from './codec/message-writer.ts'

@@ -1,5 +1,4 @@
 import { isIP } from 'node:net'
-import { domainToASCII } from 'node:url'
 import { createAddressMatcher, fixed, type Followed, validateAddressRange } from '../lib/index.ts'
 
 /** A host, and whether connections to it use TLS. */
@@ -8,6 +7,13 @@ export interface OutboundTarget {
   readonly host: string
   readonly port: number
   readonly isSecure: boolean
+}
+
+/** The target of a URL. */
+export function toTarget(url: Readonly<Record<'protocol' | 'hostname' | 'port', string>>): OutboundTarget {
+  const isSecure = url.protocol === 'https:'
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
+  return { isSecure, host, port: Number(url.port) || (isSecure ? 443 : 80) }
 }
 
 type MatchesHost = (host: OutboundTarget) => boolean
@@ -59,8 +65,7 @@ function parseName(text: string): MatchesHost | undefined {
 
 /** In lower case, as in URLs, and without the dot of the root. */
 function toComparableName(name: string): string {
-  const ascii = /^[ -~]*$/.test(name) ? name : domainToASCII(name)
-  return ascii.toLowerCase().replace(/(?<=.)\.$/, '')
+  return name.toLowerCase().replace(/(?<=.)\.$/, '')
 }
 
 /** An HTTP proxy that connections are tunnelled through. */

@@ -1,7 +1,7 @@
 import { request } from 'node:http'
 import { type Socket, connect as connectTcp, isIP, type OnReadOpts } from 'node:net'
 import { connect as connectTls, type SecureContext, type TLSSocket } from 'node:tls'
-import type { OutboundTarget, Proxy, FindProxy } from './proxies.ts'
+import { type OutboundTarget, type Proxy, type FindProxy, toTarget } from './proxies.ts'
 import { type Followed, formatAuthority, type TlsMaterial } from '../lib/index.ts'
 
 /** Why no connection was established, for failures that have no code of Node. */
@@ -91,17 +91,15 @@ export interface ConnectionDefaults {
 /** Either an error or a connected socket; with TLS, its certificate is verified. */
 export type OpenCallback = (...result: [error: Error, socket: null] | [error: null, socket: Socket]) => void
 
-export interface PendingSocket {
-  /** Closes the connection; the callback is not called any more. */
-  cancel(): void
-}
-
 /** Opens connections of one client, directly or through the proxy of their host. */
 export interface SocketOpener {
   /** Changes when the TLS material does: connections that were opened before have to be drained. */
   readonly material: TlsMaterial
-  /** Calls back once, never before it returns. `onread` applies to direct connections without TLS; others emit `data`. */
-  open(target: OutboundTarget, callback: OpenCallback, onread?: OnReadOpts): PendingSocket
+  /**
+   * Calls back once, never before it returns, and after `timeoutMs` at the latest. `onread` applies to direct connections
+   * without TLS; others emit `data`. Returns what closes the connection; the callback is not called any more then.
+   */
+  open(target: OutboundTarget, timeoutMs: number, callback: OpenCallback, onread?: OnReadOpts): () => void
 }
 
 const keepAliveProbeMs = 60_000
@@ -111,15 +109,9 @@ export function createSocketOpener(
   defaults: ConnectionDefaults,
   material: Followed<TlsMaterial>,
 ): SocketOpener {
-  let session: { readonly key: string; readonly context: SecureContext; readonly value: Buffer } | undefined
-
   function startTls({ host, port }: OutboundTarget, tunnel?: Socket): TLSSocket {
-    const context = defaults.getSecureContext(material.current)
-    const key = `${host}:${port}`
-    // A session of other certificates would be resumed without their verification.
-    const resumed = session?.key === key && session.context === context ? session.value : undefined
-    const socket = dialTls(host, tunnel === undefined ? { port } : { socket: tunnel }, context, resumed)
-    socket.on('session', (value) => (session = { key, context, value }))
+    const to = tunnel === undefined ? { port } : { socket: tunnel }
+    const socket = dialTls(host, to, defaults.getSecureContext(material.current))
     socket.once('error', () => {
       void material.refresh()
       void defaults.refreshAuthorities()
@@ -131,67 +123,56 @@ export function createSocketOpener(
     get material() {
       return material.current
     },
-    open(target, callback, onread) {
+    open(target, timeoutMs, callback, onread) {
+      const { host, port, isSecure } = target
       let current: Socket
-      let isCancelled = false
+      let isOver = false
       const finish: OpenCallback = (...result) => {
-        if (!isCancelled) callback(...result)
+        clearTimeout(timer)
+        if (isOver) return
+        isOver = true
+        callback(...result)
       }
+      const close = (): void => {
+        clearTimeout(timer)
+        isOver = true
+        current.on('error', () => undefined).destroy()
+      }
+      const timer = setTimeout(() => {
+        close()
+        const problem = `no connection to ${host}:${port} in ${timeoutMs} ms`
+        callback(new ConnectError('CONNECT_TIMEOUT', problem), null)
+      }, timeoutMs)
       const proxy = defaults.findProxy(target)
       if (proxy !== undefined) {
         current = connectToProxy(proxy, defaults)
         openTunnel(current, proxy, target, (error) => {
           if (error !== null) finish(error, null)
-          else if (!target.isSecure) finish(null, current)
+          else if (!isSecure) finish(null, current)
           else awaitConnect((current = startTls(target, current)), 'secureConnect', finish)
         })
-      } else if (target.isSecure) {
+      } else if (isSecure) {
         awaitConnect((current = configure(startTls(target))), 'secureConnect', finish)
       } else {
-        const { host, port } = target
         current = configure(connectTcp({ host, port, ...(onread && { onread }) }))
         awaitConnect(current, 'connect', finish)
       }
-      return {
-        cancel() {
-          isCancelled = true
-          current.on('error', () => undefined).destroy()
-        },
-      }
+      return close
     },
   }
 }
 
-/** Like `open`, with a timeout in milliseconds for all steps. */
-export function openWithin(
-  opener: SocketOpener,
-  timeoutMs: number,
-  target: OutboundTarget,
-  callback: OpenCallback,
-): void {
-  const timer = setTimeout(() => {
-    pending.cancel()
-    const { host, port } = target
-    callback(new ConnectError('CONNECT_TIMEOUT', `no connection to ${host}:${port} in ${timeoutMs} ms`), null)
-  }, timeoutMs)
-  const pending = opener.open(target, (...result) => {
-    clearTimeout(timer)
-    callback(...result)
-  })
-}
-
 function connectToProxy({ url }: Proxy, defaults: ConnectionDefaults): Socket {
-  const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
-  if (url.protocol === 'http:') return configure(connectTcp({ host, port: Number(url.port) || 80 }))
-  const port = Number(url.port) || 443
-  return configure(dialTls(host, { port }, defaults.getSecureContext({})))
+  const { host, port, isSecure } = toTarget(url)
+  return configure(
+    isSecure ? dialTls(host, { port }, defaults.getSecureContext({})) : connectTcp({ host, port }),
+  )
 }
 
 function dialTls(
   host: string,
   to: { readonly port: number } | { readonly socket: Socket },
   secureContext: SecureContext,
-  session?: Buffer,
 ): TLSSocket {
   return connectTls({
     host,
@@ -201,7 +182,6 @@ function dialTls(
     secureContext,
     rejectUnauthorized: true,
     ALPNProtocols: ['http/1.1'],
-    ...(session && { session }),
   })
 }
 

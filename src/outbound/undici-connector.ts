@@ -1,15 +1,12 @@
 import type { buildConnector } from 'undici'
-import { openWithin, type SocketOpener, type OpenCallback } from './socket-opener.ts'
+import { toTarget } from './proxies.ts'
+import type { SocketOpener, OpenCallback } from './socket-opener.ts'
 import { Agent as HttpAgent, type AgentOptions } from 'node:http'
 import { Agent as HttpsAgent } from 'node:https'
 
 /** Creates the `connect` option of undici's clients. The timeout includes the proxy and TLS. */
 export function createUndiciConnector(opener: SocketOpener, timeoutMs: number): buildConnector.connector {
-  return ({ protocol, hostname, port }, callback) => {
-    const isSecure = protocol === 'https:'
-    const target = { isSecure, host: hostname, port: Number(port) || (isSecure ? 443 : 80) }
-    openWithin(opener, timeoutMs, target, callback)
-  }
+  return (url, callback) => void opener.open(toTarget(url), timeoutMs, callback)
 }
 
 interface RequestedHost {
@@ -24,13 +21,11 @@ export function createHttpAgent(
   timeoutMs: number,
   options: AgentOptions,
 ): HttpAgent {
-  const isSecure = protocol === 'https:'
-  const agent = isSecure ? new HttpsAgent(options) : new HttpAgent(options)
+  const agent = protocol === 'https:' ? new HttpsAgent(options) : new HttpAgent(options)
   return Object.assign(agent, {
     createConnection({ host, port }: RequestedHost, callback: OpenCallback) {
-      const name = (host ?? 'localhost').replace(/^\[(.*)\]$/, '$1')
-      const target = { isSecure, host: name, port: Number(port) || (isSecure ? 443 : 80) }
-      openWithin(opener, timeoutMs, target, callback)
+      const target = toTarget({ protocol, hostname: host ?? 'localhost', port: String(port ?? '') })
+      opener.open(target, timeoutMs, callback)
     },
   })
 }

@@ -21,14 +21,19 @@ import { ClientDisconnected } from '../downstream.ts'
 /** Headers that identify the span that a request continues (W3C Trace Context). */
 const traceHeaders: ReadonlySet<string> = new Set(['traceparent', 'tracestate'])
 
-/** Runs one attempt, as a span if traces are on, whose trace headers replace those of the client. Attempts count from 1. */
+/**
+ * Runs one attempt with the current credential of the gateway: as a span if traces are on, whose trace headers replace those of the
+ * client. Attempts count from 1.
+ */
 async function runTracedAttempt(
   upstream: Upstream,
   request: UpstreamRequest,
   options: UpstreamCallOptions,
   attempt: number,
 ): Promise<UpstreamResponse> {
-  if (options.spans === undefined) return runAttempt(upstream, request, options, attempt > 1)
+  const own = upstream.getOwnHeaders()
+  if (options.spans === undefined)
+    return runAttempt(upstream, { ...request, headers: [...request.headers, ...own] }, options, attempt > 1)
   const { protocol, hostname, port } = new URL(upstream.origin)
   const { method } = request
   const span = options.spans.startCall(method, {
@@ -38,7 +43,7 @@ async function runTracedAttempt(
     'catalog_gateway.upstream': upstream.name,
     ...(attempt > 1 && { 'http.request.resend_count': attempt - 1 }),
   })
-  const headers = [...removeHeaders(request.headers, traceHeaders), ...span.headers]
+  const headers = [...removeHeaders(request.headers, traceHeaders), ...own, ...span.headers]
   try {
     const response = await runAttempt(upstream, { ...request, headers }, options, attempt > 1)
     const { status } = response
@@ -58,8 +63,8 @@ async function runTracedAttempt(
 /**
  * Sends a request to an upstream, with the headers of each of its requests, when a slot of its pool is free and the
  * circuit is closed. A request that `mayRetry` (a read whose body is in memory) is retried once if the connection failed
- * before the response began. A response is not retried, whatever its status,
- * unless it refuses a credential that has been replaced: a 503 with `retry-after` tells the client when to retry, and
+ * before the response began; any request in memory, if the upstream refuses a credential that has been replaced. Other
+ * responses are not retried, whatever their status: a 503 with `retry-after` tells the client when to retry, and
  * retries of the gateway would only add to the load. Rejects with AttemptFailed if the request was sent, else with
  * ClientDisconnected or ServiceUnavailable (503).
  */
@@ -70,18 +75,21 @@ export async function callUpstream(
   mayRetry: boolean,
 ): Promise<UpstreamResponse> {
   assertCircuitClosed(upstream)
-  const { health } = upstream
+  const { health, credentials } = upstream
   const slots = upstream.slots[options.pool]
   const { holder } = options
   if (!slots.take(holder)) await slots.wait(holder, options.response)
   try {
-    if (options.response.isDestroyed)
-      throw new ClientDisconnected('the client closed the connection while its request was pending')
+    if (options.response.isDestroyed) throw new ClientDisconnected()
     for (let attempt = 1; ; attempt += 1) {
       assertCircuitClosed(upstream)
       await options.checkDecision?.('end')
+      const sent = credentials.current
       try {
-        const response = await sendWithCredential(upstream, request, options, attempt)
+        const response = await runTracedAttempt(upstream, request, options, attempt)
+        if (response.status === 401) await credentials.refresh()
+        const isReplaced = response.status === 401 && credentials.current !== sent
+        if (isReplaced && attempt === 1 && isInMemory(request)) continue
         if (isUnavailableResponse(response)) health.recordFailure()
         else health.recordSuccess()
         return response
@@ -98,27 +106,8 @@ export async function callUpstream(
   }
 }
 
-/**
- * Runs one attempt with the current credential of the gateway. If the upstream refuses it and its file has another one,
- * sends a request whose body is in memory once more: the upstream has not processed it.
- */
-async function sendWithCredential(
-  upstream: Upstream,
-  request: UpstreamRequest,
-  options: UpstreamCallOptions,
-  attempt: number,
-): Promise<UpstreamResponse> {
-  const { credentials } = upstream
-  const send = (attemptNumber: number): Promise<UpstreamResponse> => {
-    const headers = [...request.headers, ...upstream.getOwnHeaders()]
-    return runTracedAttempt(upstream, { ...request, headers }, options, attemptNumber)
-  }
-  const refused = credentials.current
-  const response = await send(attempt)
-  if (response.status !== 401) return response
-  await credentials.refresh()
-  const isInMemory = request.body === null || Buffer.isBuffer(request.body)
-  return isInMemory && credentials.current !== refused ? send(attempt + 1) : response
+function isInMemory({ body }: UpstreamRequest): boolean {
+  return body === null || Buffer.isBuffer(body)
 }
 
 /** Throws ServiceUnavailable (503) with `retry-after` if the circuit of the upstream is open. */

@@ -54,7 +54,7 @@ export class ConnectionSlots extends FairCapacity {
     holder: string,
     response: Pick<DownstreamResponse, 'fail' | 'isDestroyed' | 'onClose'>,
   ): Promise<void> {
-    if (response.isDestroyed) throw createClientClosed()
+    if (response.isDestroyed) throw new ClientDisconnected()
     if (!this.#queue.take(holder)) throw noConnectionError('too many requests wait for one')
     await new Promise<void>((resolve, reject) => {
       const stopWaiting = (): void => {
@@ -64,7 +64,7 @@ export class ConnectionSlots extends FairCapacity {
       }
       const onClose = (): void => {
         stopWaiting()
-        reject(createClientClosed())
+        reject(new ClientDisconnected())
       }
       const request: PendingRequest = {
         since: performance.now(),
@@ -123,10 +123,6 @@ export class ConnectionSlots extends FairCapacity {
     }
     return found
   }
-}
-
-function createClientClosed(): ClientDisconnected {
-  return new ClientDisconnected('the client closed the connection while its request was pending')
 }
 
 function noConnectionError(problem: string): CatalogError {

@@ -1,4 +1,4 @@
-import { lancedbServerHeader, limitLancedbServerVersion } from '../../catalog-api/index.ts'
+import { lancedbServerHeader, limitLancedbServerVersion, refusal } from '../../catalog-api/index.ts'
 import {
   findHeader,
   hasHeader,
@@ -11,11 +11,9 @@ import {
 } from '../../lib/index.ts'
 import type { PoolName } from '../../limits/index.ts'
 import type { RequestSpans } from '../../observability/index.ts'
-import type { UpstreamBounds } from '../bounds.ts'
 import { type DownstreamResponse, ClientDisconnected } from '../downstream.ts'
 import {
   badResponse,
-  type Http1Client,
   JoinedChunks,
   type OutgoingRequest,
   type RequestController,
@@ -23,6 +21,7 @@ import {
   type ResponseHead,
   type WriteCallback,
 } from '../../http1/index.ts'
+import type { Upstream } from './upstream.ts'
 
 export type UpstreamRequest = OutgoingRequest
 
@@ -70,14 +69,6 @@ interface ResponseFilter {
   end(): readonly Buffer[]
 }
 
-/** The upstream of an attempt. */
-export interface AttemptUpstream {
-  readonly client: Http1Client
-  /** Headers of responses that are forwarded to clients. */
-  readonly allowedResponseHeaders: ReadonlySet<string>
-  readonly bounds: Pick<UpstreamBounds, 'sendTimeoutMs'>
-}
-
 /** Maximum size of a buffered response; the rest of an error body is not read. */
 const maxBufferedBytes = 16 * 1024 * 1024
 const maxErrorBytes = 64 * 1024
@@ -94,38 +85,32 @@ export class AttemptFailed extends Error {
   }
 }
 
-/** A response exceeded the maximum size of a buffered one. */
-export class ResponseTooLarge extends Error {
-  override readonly name = 'ResponseTooLarge'
-}
-
 /**
  * Runs one attempt. A successful response is streamed to the client, no faster than the client reads, unless it is
  * buffered. Rejects with AttemptFailed; if streaming had started, the connection to the client is closed first, so that
  * a partial response never looks complete.
  */
 export function runAttempt(
-  upstream: AttemptUpstream,
+  upstream: Upstream,
   request: UpstreamRequest,
   options: UpstreamCallOptions,
   isRetry: boolean,
 ): Promise<UpstreamResponse> {
-  return new Promise<UpstreamResponse>((resolve, reject) => {
-    const relay = new ResponseRelay(options, upstream, resolve, reject)
-    relay.start(request, isRetry)
+  return new Promise((resolve, reject) => {
+    new ResponseRelay(upstream, request, options, resolve, reject).start(isRetry)
   })
 }
 
 /** Relays the response of the upstream. */
 class ResponseRelay implements ResponseHandler {
+  readonly #upstream: Upstream
+  readonly #request: UpstreamRequest
   readonly #options: UpstreamCallOptions
-  readonly #upstream: AttemptUpstream
   readonly #resolve: (response: UpstreamResponse) => void
   readonly #reject: (error: AttemptFailed) => void
   #sendTimer: NodeJS.Timeout | undefined
   #controller: RequestController | undefined
   #mayHaveBeenSent = false
-  #request: UpstreamRequest | undefined
   #status = 0
   #headers: string[] = []
   #isStreaming = false
@@ -134,28 +119,26 @@ class ResponseRelay implements ResponseHandler {
   #filter: ResponseFilter | undefined
 
   constructor(
+    upstream: Upstream,
+    request: UpstreamRequest,
     options: UpstreamCallOptions,
-    upstream: AttemptUpstream,
     resolve: (response: UpstreamResponse) => void,
     reject: (error: AttemptFailed) => void,
   ) {
-    this.#options = options
     this.#upstream = upstream
+    this.#request = request
+    this.#options = options
     this.#resolve = resolve
     this.#reject = reject
     if (options.abortsWithClient) options.response.onClose.add(this.#clientClosed)
   }
 
   /** A retry uses a new connection: idle ones may have failed like that of the previous attempt. */
-  start(request: UpstreamRequest, isRetry: boolean): void {
+  start(isRetry: boolean): void {
     const { abortsWithClient, response } = this.#options
     // Before a retry: `onClose` is not called again.
-    if (abortsWithClient && response.isDestroyed) {
-      this.onResponseError(createClientClosed())
-      return
-    }
-    this.#request = request
-    this.#controller = this.#upstream.client.dispatch(request, this, isRetry)
+    if (abortsWithClient && response.isDestroyed) this.onResponseError(new ClientDisconnected())
+    else this.#controller = this.#upstream.client.dispatch(this.#request, this, isRetry)
   }
 
   onRequestStart(): void {
@@ -165,7 +148,7 @@ class ResponseRelay implements ResponseHandler {
   onResponseStart({ status, headers }: ResponseHead): void {
     this.#status = status
     // The client would take a part for the whole.
-    if (status === 206 && !hasHeader(this.#request?.headers ?? [], 'range')) {
+    if (status === 206 && !hasHeader(this.#request.headers, 'range')) {
       this.#abort(badResponse('the response is a part, which was not requested'))
       return
     }
@@ -179,42 +162,39 @@ class ResponseRelay implements ResponseHandler {
   }
 
   onResponseData(chunk: Buffer, release: WriteCallback | undefined): void {
-    if (this.#filter !== undefined) {
-      try {
-        this.#forwardFiltered(this.#filter.push(chunk), release)
-      } catch (error) {
-        release?.()
-        this.#abort(toError(error))
-      }
-      return
-    }
-    if (this.#buffered === undefined) {
+    if (this.#buffered === undefined && this.#filter === undefined) {
       this.#forward(chunk, release)
       return
     }
     try {
-      this.#buffer(this.#buffered, release === undefined ? chunk : Buffer.from(chunk))
+      if (this.#filter !== undefined) this.#forwardFiltered(this.#filter.push(chunk), release)
+      else {
+        this.#buffer(release === undefined ? chunk : Buffer.from(chunk))
+        release?.()
+      }
     } catch (error) {
+      release?.()
       this.#abort(toError(error))
     }
-    release?.()
   }
 
   onResponseEnd(last: Buffer | undefined): void {
     try {
-      if (this.#buffered !== undefined && last !== undefined) this.#buffer(this.#buffered, Buffer.from(last))
+      if (this.#buffered !== undefined && last !== undefined) this.#buffer(Buffer.from(last))
       if (this.#filter !== undefined)
-        this.#forwardFiltered(
-          [...this.#filter.push(Buffer.from(last ?? [])), ...this.#filter.end()],
-          undefined,
-        )
+        this.#forwardFiltered([...this.#filter.push(Buffer.from(last ?? [])), ...this.#filter.end()])
     } catch (error) {
       this.onResponseError(toError(error))
       return
     }
     this.#detach()
-    if (this.#buffered !== undefined) this.#resolveResponse()
-    else this.#endResponse(this.#filter === undefined ? last : undefined)
+    if (this.#buffered === undefined) {
+      const { response } = this.#options
+      // A latin1 string is written together with the head of a short response.
+      const text = this.#filter === undefined ? last?.toString('latin1') : undefined
+      scheduleAtTickEnd(response, () => response.end(text))
+    }
+    this.#resolveResponse()
   }
 
   onResponseError(error: Error): void {
@@ -229,22 +209,14 @@ class ResponseRelay implements ResponseHandler {
     if (this.#options.response.hasHead) this.#options.response.destroy()
   }
 
-  /** Throws ResponseTooLarge, or Overloaded if the caller may not hold more. Of an error, little is sent. */
-  #buffer(buffered: JoinedChunks, chunk: Buffer): void {
+  /** Throws ServiceUnavailable (502), or Overloaded if the caller may not hold more. Of an error, little is sent. */
+  #buffer(chunk: Buffer): void {
     const isSuccessful = isSuccess(this.#status)
     this.#bufferedBytes += chunk.length
     if (this.#bufferedBytes > (isSuccessful ? maxBufferedBytes : maxErrorBytes))
-      throw new ResponseTooLarge(`response larger than ${this.#bufferedBytes} bytes`)
+      throw refusal('upstream_response_too_large', 'the response of the catalog is too large')
     if (isSuccessful) this.#options.reserveMemory?.(chunk.length)
-    buffered.add(chunk)
-  }
-
-  #endResponse(last: Buffer | undefined): void {
-    const { response } = this.#options
-    // A latin1 string is written together with the head of a short response.
-    const text = last?.toString('latin1')
-    scheduleAtTickEnd(response, () => response.end(text))
-    this.#resolveResponse()
+    this.#buffered?.add(chunk)
   }
 
   #resolveResponse(): void {
@@ -266,7 +238,7 @@ class ResponseRelay implements ResponseHandler {
   }
 
   /** The last part is written last, so the chunk is not needed any more then. */
-  #forwardFiltered(parts: readonly Buffer[], release: WriteCallback | undefined): void {
+  #forwardFiltered(parts: readonly Buffer[], release?: WriteCallback): void {
     if (parts.length === 0) release?.()
     else if (!this.#options.response.hasHead) this.#options.response.writeHead(this.#status, this.#headers)
     for (const [index, part] of parts.entries())
@@ -298,11 +270,7 @@ class ResponseRelay implements ResponseHandler {
 
   readonly #resume = (): void => this.#controller?.resume()
 
-  readonly #clientClosed = (): void => this.#abort(createClientClosed())
-}
-
-function createClientClosed(): ClientDisconnected {
-  return new ClientDisconnected('the client closed the connection')
+  readonly #clientClosed = (): void => this.#abort(new ClientDisconnected())
 }
 
 /** The content coding of a response, which was not requested; undefined if there is none. */

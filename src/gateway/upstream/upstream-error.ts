@@ -9,14 +9,9 @@ import {
   refusal,
 } from '../../catalog-api/index.ts'
 import { challenge } from '../../identity/index.ts'
-import {
-  AttemptFailed,
-  getContentCoding,
-  ResponseTooLarge,
-  type UpstreamResponse,
-} from './upstream-attempt.ts'
+import { AttemptFailed, getContentCoding, type UpstreamResponse } from './upstream-attempt.ts'
+import { isUnavailableStatus } from './upstream-health.ts'
 import { ClientDisconnected } from '../downstream.ts'
-import { RequestTimeout, TransportError, type TransportErrorCode } from '../../http1/index.ts'
 
 const missingOperation = 'the upstream does not have this operation'
 
@@ -88,7 +83,6 @@ export function assertNotCompressed(headers: readonly string[]): void {
 }
 
 const failureMessages = {
-  upstream_response_too_large: 'the response of the catalog is too large',
   upstream_timeout: 'the catalog did not respond in time',
   upstream_connect_timeout: 'upstream connect timeout',
   shutting_down: 'the gateway is shutting down',
@@ -97,22 +91,19 @@ const failureMessages = {
   upstream_unreachable: 'the catalog could not be reached, or closed the connection',
 } as const
 
-/** Kinds of failure: the client disconnected, or the kind of the error that the client gets. */
+/** Kinds of failure: of the client or the gateway, or the kind of the error that the client gets. */
 type FailureKind = 'downstream' | keyof typeof failureMessages
 
-const failureByTransportCode: Readonly<Partial<Record<TransportErrorCode, FailureKind>>> = {
-  HEADERS_TIMEOUT: 'upstream_timeout',
-  BODY_TIMEOUT: 'upstream_timeout',
-  CONNECT_TIMEOUT: 'upstream_connect_timeout',
-  CLIENT_CLOSED: 'shutting_down',
-  BAD_REQUEST: 'upstream_request_invalid',
-  BAD_RESPONSE: 'upstream_response_invalid',
-}
-
-/** Whether the status means that a server, or one behind a proxy, cannot serve requests now. */
-export function isUnavailableStatus(status: number): boolean {
-  return status === 502 || status === 503 || status === 504
-}
+/** Those of http1 and outbound. */
+const failureByCode: ReadonlyMap<string, FailureKind> = new Map([
+  ['REQUEST_TIMEOUT', 'upstream_timeout'],
+  ['HEADERS_TIMEOUT', 'upstream_timeout'],
+  ['BODY_TIMEOUT', 'upstream_timeout'],
+  ['CONNECT_TIMEOUT', 'upstream_connect_timeout'],
+  ['CLIENT_CLOSED', 'shutting_down'],
+  ['BAD_REQUEST', 'upstream_request_invalid'],
+  ['BAD_RESPONSE', 'upstream_response_invalid'],
+])
 
 /**
  * Whether a response means that the upstream cannot serve requests now. An error with a code of the interface does not:
@@ -157,10 +148,5 @@ export function getFailureReason(error: unknown): string {
 
 function classifyFailure(cause: unknown): FailureKind {
   if (cause instanceof ClientDisconnected || cause instanceof CatalogError) return 'downstream'
-  if (cause instanceof ResponseTooLarge) return 'upstream_response_too_large'
-  if (cause instanceof RequestTimeout) return 'upstream_timeout'
-  return (
-    (cause instanceof TransportError ? failureByTransportCode[cause.code] : undefined) ??
-    'upstream_unreachable'
-  )
+  return failureByCode.get(getFailureReason(cause)) ?? 'upstream_unreachable'
 }

@@ -1,5 +1,4 @@
 import type { UpstreamBounds } from '../bounds.ts'
-import { isUnavailableStatus } from './upstream-error.ts'
 
 /**
  * Receives each transition of an upstream once: it starts healthy and closed. `problem`: why the latest check failed;
@@ -21,6 +20,11 @@ interface HealthOptions {
     'consecutiveFailures' | 'healthCheckIntervalMs' | 'healthCheckTimeoutMs' | 'probeIntervalMs'
   >
   readonly report?: ReportHealth | undefined
+}
+
+/** Whether the status means that a server, or one behind a proxy, cannot serve requests now. */
+export function isUnavailableStatus(status: number): boolean {
+  return status === 502 || status === 503 || status === 504
 }
 
 /** One failure may be a coincidence. The first check has no earlier success to rely on. */

@@ -2,14 +2,14 @@ import type { Socket } from 'node:net'
 import { ownedBy, scheduleAtTickEnd } from '../../lib/index.ts'
 import { MessageWriter } from '../codec/message-writer.ts'
 import { SocketReader, type SocketReaderHandler } from '../codec/socket-reader.ts'
-import type { OpenCallback, OutboundTarget, PendingSocket, SocketOpener } from '../../outbound/index.ts'
+import type { OpenCallback, OutboundTarget, SocketOpener } from '../../outbound/index.ts'
 import { deferWriteErrors } from './defer-write-errors.ts'
 import { serializeRequestHead, type SerializedHead } from './outgoing-request.ts'
 import type { ControlledConnection, RequestController } from './request-controller.ts'
 import type { ResponseHead } from './response-head.ts'
 import { ResponseParser, type ResponseParserHandler } from './response-parser.ts'
 import { sendBody } from './send-body.ts'
-import { RequestTimeout, TransportError } from './transport-error.ts'
+import { TransportError } from './transport-error.ts'
 
 /** In milliseconds. */
 export interface ClientTimeouts {
@@ -68,10 +68,9 @@ export class ClientConnection implements ControlledConnection, ResponseParserHan
   readonly #owner: ConnectionOwner
   /** TLS material at the time of opening. */
   readonly #material: SocketOpener['material']
-  readonly #pending: PendingSocket
+  readonly #closeSocket: () => void
   /** Undefined until it is connected. */
   #socket: Socket | undefined
-  readonly #connectTimer: NodeJS.Timeout
   readonly #reader = new SocketReader(this)
   #lastActivityAt = 0
 
@@ -80,19 +79,14 @@ export class ClientConnection implements ControlledConnection, ResponseParserHan
     this.#material = owner.opener.material
     this.#state = { kind: 'connecting', controller }
     controller.attach(this)
-    this.#pending = owner.opener.open(
+    this.#closeSocket = owner.opener.open(
       owner.target,
+      owner.timeouts.connectTimeoutMs,
       ownedBy(this, (...[error, socket]: Parameters<OpenCallback>) => {
         if (error === null) this.#onConnect(socket)
         else this.close(error)
       }),
       this.#reader.onread,
-    )
-    this.#connectTimer = setTimeout(
-      ownedBy(this, () =>
-        this.close(new TransportError('CONNECT_TIMEOUT', 'the connection was not established in time')),
-      ),
-      owner.timeouts.connectTimeoutMs,
     )
   }
 
@@ -132,11 +126,11 @@ export class ClientConnection implements ControlledConnection, ResponseParserHan
     const { headersTimeoutMs, bodyTimeoutMs, totalTimeoutMs } = this.#owner.timeouts
     if (state.kind === 'closed') return
     if (state.kind === 'idle') {
-      if (!this.isReusable(now)) this.close(createIdleTimeoutError())
+      if (!this.isReusable(now)) this.close()
       return
     }
     if (now - state.controller.startedAt > totalTimeoutMs) {
-      this.close(new RequestTimeout('the request took too long'))
+      this.close(new TransportError('REQUEST_TIMEOUT', 'the request took too long'))
       return
     }
     const socket = this.#socket
@@ -153,7 +147,7 @@ export class ClientConnection implements ControlledConnection, ResponseParserHan
   }
 
   /** Closes the connection; its request fails with the reason. */
-  close(reason: Error): void {
+  close(reason: Error = new TransportError('CLIENT_CLOSED', 'the client is closed')): void {
     const state = this.#state
     if (state.kind === 'closed') return
     this.#destroy()
@@ -220,7 +214,6 @@ export class ClientConnection implements ControlledConnection, ResponseParserHan
   }
 
   #onConnect(socket: Socket): void {
-    clearTimeout(this.#connectTimer)
     this.#socket = socket
     deferWriteErrors(socket)
     this.#reader.attach(socket)
@@ -290,15 +283,10 @@ export class ClientConnection implements ControlledConnection, ResponseParserHan
   #destroy(): void {
     const state = this.#state
     this.#state = closed
-    clearTimeout(this.#connectTimer)
     if ('controller' in state) detachRequest(state)
-    this.#pending.cancel()
+    this.#closeSocket()
     this.#owner.onClose(this)
   }
-}
-
-export function createIdleTimeoutError(): TransportError {
-  return new TransportError('CLIENT_CLOSED', 'the connection was idle')
 }
 
 function detachRequest(state: Extract<State, { controller: RequestController }>): void {

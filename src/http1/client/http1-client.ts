@@ -1,51 +1,27 @@
-import {
-  ClientConnection,
-  createIdleTimeoutError,
-  type ClientTimeouts,
-  type ConnectionOwner,
-} from './client-connection.ts'
+import { ClientConnection, type ClientTimeouts, type ConnectionOwner } from './client-connection.ts'
 import { ownedBy } from '../../lib/index.ts'
-import type { SocketOpener } from '../../outbound/index.ts'
+import { type SocketOpener, toTarget } from '../../outbound/index.ts'
 import type { OutgoingRequest } from './outgoing-request.ts'
 import { RequestController, type ResponseHandler } from './request-controller.ts'
 import { TransportError } from './transport-error.ts'
 
-export interface Http1Client {
-  /** Uses the idle connection that was used last, or a new one. Connections never outnumber concurrent requests. */
-  dispatch(
-    request: OutgoingRequest,
-    handler: ResponseHandler,
-    needsNewConnection?: boolean,
-  ): RequestController
-  connectionCount(): number
-  /** Aborts all requests, and fails those that are dispatched later. */
-  close(): void
-}
+export type Http1Client = ReturnType<typeof createHttp1Client>
 
-export interface Http1ClientOptions {
+interface Http1ClientOptions {
   /** `http` or `https`; the path is ignored. */
   readonly url: URL
   readonly opener: SocketOpener
   readonly timeouts: ClientTimeouts
 }
 
-const minTimeoutCheckIntervalMs = 10
 const maxTimeoutCheckIntervalMs = 1_000
 
-export function createHttp1Client(options: Http1ClientOptions): Http1Client {
-  const { url, opener, timeouts } = options
-  const isSecure = url.protocol === 'https:'
+export function createHttp1Client({ url, opener, timeouts }: Http1ClientOptions) {
   const connections = new Set<ClientConnection>()
   const idle: ClientConnection[] = []
-  const shortestTimeoutMs = Math.min(
-    timeouts.headersTimeoutMs,
-    timeouts.bodyTimeoutMs,
-    timeouts.totalTimeoutMs,
-  )
-  const intervalMs = Math.max(
-    minTimeoutCheckIntervalMs,
-    Math.min(maxTimeoutCheckIntervalMs, shortestTimeoutMs / 4),
-  )
+  const { headersTimeoutMs, bodyTimeoutMs, totalTimeoutMs } = timeouts
+  const shortestMs = Math.min(headersTimeoutMs, bodyTimeoutMs, totalTimeoutMs)
+  const intervalMs = Math.min(maxTimeoutCheckIntervalMs, Math.ceil(shortestMs / 4))
   let timer: NodeJS.Timeout | undefined
   let isClosed = false
 
@@ -53,11 +29,7 @@ export function createHttp1Client(options: Http1ClientOptions): Http1Client {
     host: url.host,
     timeouts,
     opener,
-    target: {
-      isSecure,
-      host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
-      port: Number(url.port) || (isSecure ? 443 : 80),
-    },
+    target: toTarget(url),
     onIdle: (connection) => void idle.push(connection),
     onClose(connection) {
       connections.delete(connection)
@@ -80,31 +52,35 @@ export function createHttp1Client(options: Http1ClientOptions): Http1Client {
     for (;;) {
       const connection = idle.pop()
       if (connection === undefined || connection.isReusable(now)) return connection
-      connection.close(createIdleTimeoutError())
+      connection.close()
     }
   }
 
   return {
-    dispatch(request, handler, needsNewConnection = false) {
+    /** Uses the idle connection that was used last, or a new one. Connections never outnumber concurrent requests. */
+    dispatch(
+      request: OutgoingRequest,
+      handler: ResponseHandler,
+      needsNewConnection = false,
+    ): RequestController {
       const controller = new RequestController(request, handler)
       if (isClosed) {
         handler.onResponseError(new TransportError('CLIENT_CLOSED', 'the client is closed'))
         return controller
       }
-      if (needsNewConnection)
-        idle[0]?.close(new TransportError('CLIENT_CLOSED', 'replaced by a new connection'))
+      if (needsNewConnection) idle[0]?.close()
       const connection = needsNewConnection ? undefined : takeIdle()
       if (connection === undefined) connections.add(new ClientConnection(owner, controller))
       else connection.send(controller)
       timer ??= setTimeout(checkTimeouts, intervalMs).unref()
       return controller
     },
-    connectionCount: () => [...connections].filter(({ isConnected }) => isConnected).length,
-    close() {
+    connectionCount: (): number => [...connections].filter(({ isConnected }) => isConnected).length,
+    /** Aborts all requests, and fails those that are dispatched later. */
+    close(): void {
       isClosed = true
       clearTimeout(timer)
-      for (const connection of connections)
-        connection.close(new TransportError('CLIENT_CLOSED', 'the client is closed'))
+      for (const connection of connections) connection.close()
     },
   }
 }

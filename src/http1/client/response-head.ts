@@ -1,6 +1,6 @@
 import { parseConnectionTokens } from '../../lib/index.ts'
 import { contentLengthGrammar, headGrammar, parseHeaderFields } from '../codec/header-fields.ts'
-import { badResponse, type TransportError } from './transport-error.ts'
+import { badResponse } from './transport-error.ts'
 
 export interface ResponseHead {
   readonly status: number
@@ -18,8 +18,10 @@ const maxKeepAliveMs = 600_000
 /** A connection is not reused this close to the end of its keep-alive timeout. */
 const keepAliveMarginMs = 2_000
 
-const partialLine = /^[\t\x20-\x7e\x80-\xff]*\r?$/
-const statusLine = /^HTTP\/1\.([01]) ([0-9]{3})(?: |$)/
+const headStart = 'HTTP/1.'
+/** Of what arrived behind any byte of a head. */
+const partGrammar = /^\n?[\t\x20-\x7e\x80-\xff]*(?:\r\n[\t\x20-\x7e\x80-\xff]*)*\r?$/
+const statusLine = /^HTTP\/1\.([01]) ([1-5][0-9]{2})(?: [^\r]*)?(?:\r\n|$)/
 /** Headers whose value is not a list (RFC 9110): recipients differ on which of two values counts. */
 const singleHeaders: ReadonlySet<string> = new Set([
   'age',
@@ -40,32 +42,27 @@ const singleHeaders: ReadonlySet<string> = new Set([
  * every deviation and ambiguity.
  */
 export function parseResponseHead(text: string, isToHead = false): ResponseHead {
-  if (!headGrammar.test(text)) throw invalidCharacters(text)
-  const { status, isHttp11, end } = parseStatusLine(text)
-  const headers = parseFields(text, end)
-  const { body, keepAliveMs } = parseFraming(status, isHttp11, headers, isToHead)
+  if (!headGrammar.test(text)) throw invalidHead()
+  const match = statusLine.exec(text)
+  if (match === null) throw badResponse('the response does not start with a status line of HTTP/1.1')
+  const status = Number(match[2])
+  const headers = parseFields(text, match[0].length)
+  const { body, keepAliveMs } = parseFraming(status, match[1] === '1', headers, isToHead)
   return { status, headers, body, keepAliveMs }
 }
 
-/** Checks whole lines of a head, without the CRLF of the last one. Throws TransportError. */
-export function checkHeadLines(text: string, hasStatusLine: boolean): void {
-  if (!headGrammar.test(text)) throw invalidCharacters(text)
-  parseFields(text, hasStatusLine ? parseStatusLine(text).end : 0)
+/**
+ * Throws TransportError if the bytes cannot begin a head: its end may never arrive. Those before an offset have passed this
+ * already.
+ */
+export function assertHeadPrefix(bytes: Buffer, from: number): void {
+  if (!headStart.startsWith(bytes.toString('latin1', 0, headStart.length)))
+    throw badResponse('the response is not of HTTP/1.1')
+  if (!partGrammar.test(bytes.toString('latin1', Math.max(0, from - 1)))) throw invalidHead()
 }
 
-/** Checks a part of one line of a head, whose last character may be the CR of its CRLF. Throws TransportError. */
-export function checkPartialLine(text: string): void {
-  if (!partialLine.test(text)) throw invalidCharacters(text)
-}
-
-function parseStatusLine(text: string) {
-  const found = text.indexOf('\r\n')
-  const match = statusLine.exec(found === -1 ? text : text.slice(0, found))
-  if (match === null) throw badResponse('the response does not start with a status line of HTTP/1.1')
-  const end = found === -1 ? text.length : found + 2
-  const status = Number(match[2])
-  if (status < 100 || status > 599) throw badResponse(`the response has the status ${match[2]}`)
-  return { status, isHttp11: match[1] === '1', end }
+function invalidHead(): Error {
+  return badResponse('the head of the response has invalid characters or line ends')
 }
 
 function parseFields(text: string, from: number): string[] {
@@ -78,15 +75,6 @@ function parseFields(text: string, from: number): string[] {
     seen.add(name)
   }
   return headers
-}
-
-function invalidCharacters(text: string): TransportError {
-  const hasOtherLineEnd = /(?:^|[^\r])\n|\r(?!\n)/.test(text)
-  return badResponse(
-    hasOtherLineEnd
-      ? 'the head of the response has a line that does not end with CRLF'
-      : 'the head of the response has invalid characters',
-  )
 }
 
 type Framing = Pick<ResponseHead, 'body' | 'keepAliveMs'>

@@ -1,5 +1,6 @@
 import { ChunkedDecoder } from '../codec/chunked-decoder.ts'
-import { checkHeadLines, checkPartialLine, parseResponseHead, type ResponseHead } from './response-head.ts'
+import { PartialHead } from '../codec/partial-head.ts'
+import { assertHeadPrefix, parseResponseHead, type ResponseHead } from './response-head.ts'
 import { badResponse, TransportError } from './transport-error.ts'
 
 export interface ResponseParserHandler {
@@ -14,6 +15,8 @@ export interface ResponseParserHandler {
 const smallBytes = 16 * 1024
 
 const maxInterimResponses = 8
+const maxHeadBytes = 64 * 1024
+const headEnd = Buffer.from('\r\n\r\n')
 
 /** Throws TransportError for an invalid response, and for bytes behind it; the connection cannot be reused then. */
 export class ResponseParser {
@@ -106,23 +109,21 @@ export class ResponseParser {
   }
 
   #parseHead(bytes: Buffer, from: number): number {
-    if (this.#partialHead !== undefined) return this.#parsePartialHead(this.#partialHead, bytes, from)
-    const end = bytes.indexOf(headEnd, from)
+    const partial = this.#partialHead
+    const before = partial?.bytes.length ?? 0
+    const known = partial === undefined ? bytes : partial.append(bytes, from)
+    const start = partial === undefined ? from : 0
+    const end = known.indexOf(headEnd, start + Math.max(0, before - headEnd.length + 1))
+    if ((end === -1 ? known.length : end) - start > maxHeadBytes)
+      throw badResponse('the head of the response is too large')
     if (end === -1) {
-      this.#partialHead = new PartialHead()
-      return this.#parsePartialHead(this.#partialHead, bytes, from)
+      assertHeadPrefix(known.subarray(start), before)
+      if (partial === undefined) (this.#partialHead = new PartialHead()).append(bytes, from)
+      return bytes.length
     }
-    if (end - from > maxHeadBytes) throw createHeadTooLarge()
-    this.#endHead(bytes.toString('latin1', from, end))
-    return end + headEnd.length
-  }
-
-  #parsePartialHead(partial: PartialHead, bytes: Buffer, from: number): number {
-    const { text, end } = partial.append(bytes, from)
-    if (text === undefined) return end
     this.#partialHead = undefined
-    this.#endHead(text)
-    return end
+    this.#endHead(known.toString('latin1', start, end))
+    return from + end - start + headEnd.length - before
   }
 
   #endHead(text: string): void {
@@ -138,54 +139,4 @@ export class ResponseParser {
     else this.#state = this.#remaining === 0 ? 'complete' : 'sized'
     this.#handler.onResponseStart(head)
   }
-}
-
-const maxHeadBytes = 64 * 1024
-const headEnd = Buffer.from('\r\n\r\n')
-
-const lineEnd = Buffer.from('\r\n')
-const headStart = Buffer.from('HTTP/1.')
-
-/** Collects a head that arrives in parts. An invalid line is reported at once: the end of the head may never arrive. */
-class PartialHead {
-  readonly #bytes = Buffer.allocUnsafe(maxHeadBytes)
-  #length = 0
-  /** The lines before this offset have been checked. */
-  #lineStart = 0
-
-  /**
-   * Appends bytes from an offset on. Returns the head without its end, if it is complete, and the offset behind it. Throws
-   * TransportError for a head that is too large, or cannot become valid.
-   */
-  append(bytes: Buffer, from: number): { readonly text: string | undefined; readonly end: number } {
-    const before = this.#length
-    const copied = bytes.copy(this.#bytes, before, from)
-    this.#length += copied
-    const known = this.#bytes.subarray(0, this.#length)
-    const end = known.indexOf(headEnd, Math.max(0, before - headEnd.length + 1))
-    if (end !== -1)
-      return { text: known.toString('latin1', 0, end), end: from + end + headEnd.length - before }
-    this.#check(known, before)
-    if (this.#length === maxHeadBytes) throw createHeadTooLarge()
-    return { text: undefined, end: from + copied }
-  }
-
-  #check(known: Buffer, before: number): void {
-    const compared = Math.min(headStart.length, known.length)
-    if (known.compare(headStart, 0, compared, 0, compared) !== 0)
-      throw badResponse('the response is not of HTTP/1.1')
-    // A CRLF may have arrived in two parts.
-    const from = Math.max(this.#lineStart, before - 1)
-    const found = known.subarray(from).lastIndexOf(lineEnd)
-    if (found !== -1) {
-      const end = from + found
-      checkHeadLines(known.toString('latin1', this.#lineStart, end), this.#lineStart === 0)
-      this.#lineStart = end + lineEnd.length
-    }
-    checkPartialLine(known.toString('latin1', Math.max(this.#lineStart, before - 1)))
-  }
-}
-
-function createHeadTooLarge(): Error {
-  return badResponse('the head of the response is too large')
 }

@@ -1,6 +1,6 @@
 /** Why no complete response was received; used in logs and audit records. */
-export type TransportErrorCode =
-  | 'CONNECT_TIMEOUT'
+type TransportErrorCode =
+  | 'REQUEST_TIMEOUT'
   | 'HEADERS_TIMEOUT'
   | 'BODY_TIMEOUT'
   | 'CONNECTION_CLOSED'
@@ -16,10 +16,6 @@ export class TransportError extends Error {
     super(message)
     this.code = code
   }
-}
-
-export class RequestTimeout extends Error {
-  override readonly name = 'RequestTimeout'
 }
 
 export function badResponse(message: string): TransportError {

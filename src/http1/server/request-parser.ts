@@ -1,4 +1,5 @@
 import { ChunkedDecoder } from '../codec/chunked-decoder.ts'
+import { PartialHead } from '../codec/partial-head.ts'
 import { malformed, RequestError } from './request-error.ts'
 import { assertRequestLinePrefix, parseRequestHead, type RequestHead } from './request-head.ts'
 
@@ -14,7 +15,6 @@ const headEnd = Buffer.from('\r\n\r\n')
 const carriageReturn = 0x0d
 const lineFeed = 0x0a
 const tlsHandshake = 0x16
-const usualHeadBytes = 2 * 1024
 
 /** Each call parses one part (a head, or a chunk of a body), so that the handler can pause in between. */
 export class RequestParser {
@@ -23,8 +23,7 @@ export class RequestParser {
   #state: 'head' | 'sized' | 'chunked' = 'head'
   #remaining = 0
   #decoder: ChunkedDecoder | undefined
-  #partialHead: Buffer | undefined
-  #partialBytes = 0
+  #partialHead: PartialHead | undefined
   /** Of the incomplete head. */
   #hasRequestLine = false
 
@@ -35,8 +34,7 @@ export class RequestParser {
 
   /** Whether a request has begun, and is not complete: more than empty lines (RFC 9112, section 2.2) was parsed. */
   get hasBegun(): boolean {
-    const isEmptyLine = this.#partialBytes === 1 && this.#partialHead?.[0] === carriageReturn
-    return this.#state !== 'head' || (this.#partialBytes > 0 && !isEmptyLine)
+    return this.#state !== 'head' || (this.#partialHead !== undefined && !isCarriageReturn(this.#partialHead))
   }
 
   /** Returns the offset where it stopped. Throws RequestError; the parser cannot be used any more then. */
@@ -72,51 +70,36 @@ export class RequestParser {
   }
 
   #parseHead(bytes: Buffer, from: number): number {
-    if (this.#partialHead !== undefined) return this.#parsePartialHead(this.#partialHead, bytes, from)
+    const partial = this.#partialHead
+    if (partial !== undefined) return this.#parsePartialHead(partial, bytes, from)
     const start = skipEmptyLines(bytes, from)
     if (start === bytes.length) return start
     const end = bytes.indexOf(headEnd, start)
     if (end === -1) {
-      this.#assertHeadPrefix(this.#appendToHead(bytes.subarray(start)))
+      this.#partialHead = new PartialHead()
+      this.#assertHeadPrefix(this.#partialHead.append(bytes, start))
       return bytes.length
     }
     this.#endHead(bytes, start, end)
     return end + headEnd.length
   }
 
-  #parsePartialHead(partial: Buffer, bytes: Buffer, from: number): number {
-    const before = this.#partialBytes
+  #parsePartialHead(partial: PartialHead, bytes: Buffer, from: number): number {
     // The second half of an empty line before the head.
-    if (before === 1 && partial[0] === carriageReturn && bytes[from] === lineFeed) {
-      this.#dropPartialHead()
+    if (isCarriageReturn(partial) && bytes[from] === lineFeed) {
+      this.#partialHead = undefined
       return from + 1
     }
-    const known = this.#appendToHead(bytes.subarray(from))
+    const before = partial.bytes.length
+    const known = partial.append(bytes, from)
     const end = known.indexOf(headEnd, Math.max(0, before - headEnd.length + 1))
     if (end === -1) {
       this.#assertHeadPrefix(known)
       return bytes.length
     }
-    this.#dropPartialHead()
+    this.#partialHead = undefined
     this.#endHead(known, 0, end)
     return from + end + headEnd.length - before
-  }
-
-  #dropPartialHead(): void {
-    this.#partialHead = undefined
-    this.#partialBytes = 0
-  }
-
-  #appendToHead(bytes: Buffer): Buffer {
-    const length = this.#partialBytes + bytes.length
-    if (this.#partialHead === undefined || this.#partialHead.length < length) {
-      const larger = Buffer.allocUnsafe(Math.max(usualHeadBytes, 2 * length))
-      this.#partialHead?.copy(larger, 0, 0, this.#partialBytes)
-      this.#partialHead = larger
-    }
-    bytes.copy(this.#partialHead, this.#partialBytes)
-    this.#partialBytes = length
-    return this.#partialHead.subarray(0, length)
   }
 
   /** Throws if no valid head can start with these bytes. */
@@ -142,6 +125,11 @@ function skipEmptyLines(bytes: Buffer, from: number): number {
   let at = from
   while (bytes[at] === carriageReturn && bytes[at + 1] === lineFeed) at += 2
   return at
+}
+
+/** Whether it may be the first half of an empty line before the head. */
+function isCarriageReturn({ bytes }: PartialHead): boolean {
+  return bytes.length === 1 && bytes[0] === carriageReturn
 }
 
 /** Throws if no request line can start with these bytes. Returns whether it is complete. */

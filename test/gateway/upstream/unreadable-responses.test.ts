@@ -76,7 +76,7 @@ it('reads a response behind a byte order mark', async () => {
 
 it('names what is wrong with a malformed response while its connection is open', async () => {
   const { gateway, upstream } = shared
-  const says = 'does not end with CRLF'
+  const says = 'invalid characters or line ends'
   upstream.answering = (_arrival, response) =>
     response.socket?.write('HTTP/1.1 200 OK\ncontent-length: 2\n\n{}')
   expectError(await gateway.get(listing), { kind: 'ServiceUnavailable', status: 502, says })

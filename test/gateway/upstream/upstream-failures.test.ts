@@ -54,7 +54,7 @@ it('aborts an attempt after its total timeout, and the outcome of a change is un
   await expect(gateway.post(read)).rejects.toThrow()
   expectUnknownOutcome(await gateway.post(change), 'did not respond in time')
   const outcomes = await gateway.recorded('outcome')
-  expect(outcomes).toMatchObject([{ result: 'unknown', details: { reason: 'RequestTimeout' } }])
+  expect(outcomes).toMatchObject([{ result: 'unknown', details: { reason: 'REQUEST_TIMEOUT' } }])
 })
 
 it('closes the connection of a client that reads nothing, and releases the upstream', async () => {

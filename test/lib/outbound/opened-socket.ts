@@ -4,7 +4,7 @@ import { onTestFinished } from 'vitest'
 import { readOnce, fixed } from '../../../src/lib/fs/follow-files.ts'
 import type { OutboundTarget } from '../../../src/outbound/proxies.ts'
 import { openOutbound, type OutboundSettings } from '../../../src/outbound/outbound.ts'
-import { createSocketOpener, openWithin } from '../../../src/outbound/socket-opener.ts'
+import { createSocketOpener } from '../../../src/outbound/socket-opener.ts'
 import type { TlsMaterial } from '../../../src/lib/tls/certificates.ts'
 import { listenLocally } from '../../support/local-server.ts'
 
@@ -21,7 +21,7 @@ export async function openSocket(target: OutboundTarget, options: OpenOptions = 
   const opened = await openOutbound(outbound, environment, readOnce)
   const opener = createSocketOpener(opened, fixed(material))
   return new Promise((resolve, reject) => {
-    openWithin(opener, timeoutMs, target, (error, socket) => {
+    opener.open(target, timeoutMs, (error, socket) => {
       if (error !== null) return reject(error)
       onTestFinished(() => void socket.destroy())
       resolve(socket)
