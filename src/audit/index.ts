@@ -8,6 +8,7 @@ export { createRecordedVersions, type RecordedVersions } from './compare/recorde
 export {
   decideResolution,
   type InDoubtChange,
+  type Lookup,
   type LookupResult,
   planLookups,
   readInDoubtChanges,

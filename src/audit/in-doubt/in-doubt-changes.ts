@@ -14,7 +14,7 @@ import type {
 import { getBranch, type ChangeFacts, type KnownVersions } from './known-versions.ts'
 
 /** Asks an upstream whether a version exists, or whether a version newer than `before` exists. */
-type Lookup = { readonly id: ObjectId; readonly branch: string | undefined } & (
+export type Lookup = { readonly id: ObjectId; readonly branch: string | undefined } & (
   | {
       readonly version: number
       readonly manifestSize?: number | undefined

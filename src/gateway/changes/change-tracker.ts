@@ -62,14 +62,6 @@ export async function startChangeTracker(options: ChangeTrackerOptions) {
     if (effect !== 'read') metrics.changes_total.labels(operation, effect, result).inc()
   }
 
-  function resolveLater(entry: IntentEntry, receipt: Promise<IntentReference>): void {
-    const since = Date.now()
-    receipt.then(
-      (intent) => resolver.add({ intent, entry, lookups: planLookups(entry), since }),
-      () => undefined,
-    )
-  }
-
   return {
     /** The version that a commit follows, for `IntentEntry.before`. */
     getPreviousVersion(
@@ -89,9 +81,13 @@ export async function startChangeTracker(options: ChangeTrackerOptions) {
     async recordOutcome({ entry, receipt, awaitsOutcome }: WrittenIntent, outcome: OutcomeEntry) {
       count(entry, outcome.result)
       if (outcome.result === 'committed') known.add(entry, outcome.versions)
-      else if (outcome.result === 'unknown' && entry.effect !== 'read') resolveLater(entry, receipt)
+      const isInDoubt = outcome.result === 'unknown' && entry.effect !== 'read'
+      const since = Date.now()
       const written = receipt
-        .then((recorded) => audit.recordOutcome(recorded, outcome, awaitsOutcome))
+        .then((intent) => {
+          if (isInDoubt) resolver.add({ intent, entry, lookups: planLookups(entry), since })
+          return audit.recordOutcome(intent, outcome, awaitsOutcome)
+        })
         .catch((error: unknown) => {
           if (!(error instanceof CatalogError)) throw error
         })

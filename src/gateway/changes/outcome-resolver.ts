@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { Backoff } from '../../lib/index.ts'
 import {
   type AuditLog,
@@ -47,11 +48,11 @@ interface PendingResolution {
 /** The changes of one upstream, looked up one at a time: an upstream that does not respond delays no other. */
 interface LookupQueue {
   readonly pending: Set<PendingResolution>
-  timer: NodeJS.Timeout | undefined
   running: Promise<void> | undefined
 }
 
 const maxPending = 10_000
+const pollMs = 100
 const retryDelays = { minMs: 500, maxMs: 5 * 60_000 }
 
 /** Resolves in-doubt changes in the background. */
@@ -62,27 +63,15 @@ export function createOutcomeResolver(options: OutcomeResolverOptions) {
   const queues = new Map<string, LookupQueue>()
   const closing = new AbortController()
 
-  function listAll(): PendingResolution[] {
-    return [...queues.values()].flatMap(({ pending }) => [...pending])
+  async function run(queue: LookupQueue): Promise<void> {
+    while (queue.pending.size > 0 && !closing.signal.aborted) {
+      await resolveDue(queue.pending)
+      await pause(pollMs, undefined, { ref: false, signal: closing.signal }).catch(() => undefined)
+    }
+    queue.running = undefined
   }
 
-  function schedule(queue: LookupQueue, time: number): void {
-    if (queue.running !== undefined) return
-    clearTimeout(queue.timer)
-    queue.timer = setTimeout(
-      () => {
-        queue.running = resolveDue(queue).finally(() => {
-          queue.running = undefined
-          if (closing.signal.aborted || queue.pending.size === 0) return
-          schedule(queue, Math.min(...[...queue.pending].map(({ nextAt }) => nextAt)))
-        })
-      },
-      Math.max(0, time - Date.now()),
-    ).unref()
-  }
-
-  async function resolveDue(queue: LookupQueue): Promise<void> {
-    const { pending } = queue
+  async function resolveDue(pending: Set<PendingResolution>): Promise<void> {
     for (const entry of [...pending].filter(({ nextAt }) => nextAt <= Date.now())) {
       if (closing.signal.aborted) return
       const { change } = entry
@@ -150,24 +139,23 @@ export function createOutcomeResolver(options: OutcomeResolverOptions) {
     /** Adds an in-doubt change. If there are too many, it stays unknown until the next start. */
     add(change: InDoubtChange): void {
       const { upstream } = change.entry
-      const queue = queues.get(upstream) ?? { pending: new Set(), timer: undefined, running: undefined }
+      const queue = queues.get(upstream) ?? { pending: new Set(), running: undefined }
       queues.set(upstream, queue)
       if (queue.pending.size >= maxPending || closing.signal.aborted) return
-      const nextAt = Date.now()
       queue.pending.add({
         change,
         lookups: 0,
-        nextAt,
+        nextAt: Date.now(),
         retryDelays: new Backoff(retryDelays),
         absentSince: undefined,
       })
-      schedule(queue, nextAt)
+      queue.running ??= run(queue)
     },
     /** Lists the intents of unresolved changes. */
-    listInDoubtIntents: (): IntentReference[] => listAll().map(({ change }) => change.intent),
+    listInDoubtIntents: (): IntentReference[] =>
+      [...queues.values()].flatMap(({ pending }) => Array.from(pending, ({ change }) => change.intent)),
     async close(): Promise<void> {
       closing.abort()
-      for (const { timer } of queues.values()) clearTimeout(timer)
       await Promise.all([...queues.values()].flatMap(({ running }) => running ?? []))
     },
   }

@@ -4,8 +4,8 @@ import {
   getBranch,
   type IntentEntry,
   listKeys,
+  type Lookup,
   type LookupResult,
-  type ObjectId,
   type OutcomeEntry,
   truncateDetail,
 } from '../../audit/index.ts'
@@ -26,7 +26,7 @@ import { transformInSteps } from '../json/json-transformer.ts'
 import { runInSlices, type Steps } from '../../lib/index.ts'
 import { getPrincipalKey } from '../../limits/index.ts'
 import { getFailureReason } from '../upstream/upstream-error.ts'
-import { ownOperations, type OwnClient, type OwnRequest } from '../upstream/own-client.ts'
+import { ownOperations, type OwnClient } from '../upstream/own-client.ts'
 
 /** A change that was sent to the upstream. */
 interface SentChange extends Authenticated {
@@ -217,37 +217,25 @@ function readText(value: unknown): string | undefined {
   return typeof value === 'string' ? value.slice(0, maxTextLength) : undefined
 }
 
-/** Selects a version of a branch; the newest one without a number. */
-interface VersionQuery {
-  readonly id: ObjectId
-  /** Undefined for the main branch. */
-  readonly branch: string | undefined
-  readonly version?: number
-}
-
-/** Fetches a version, or the newest one. Throws Error if the version could not be determined. */
+/** Fetches the version of a lookup, or else the newest one. Throws Error if the version could not be determined. */
 export async function fetchVersion(
-  query: VersionQuery,
+  lookup: Lookup,
   client: OwnClient,
   signal: AbortSignal,
 ): Promise<LookupResult> {
-  const { id, branch, version } = query
-  const lookup: OwnRequest = { operation: ownOperations.describeVersion, id, body: { id, branch, version } }
-  const { status, body } = await client.readJson(lookup, signal)
+  const { id, branch } = lookup
+  const version = 'version' in lookup ? lookup.version : undefined
+  const request = { operation: ownOperations.describeVersion, id, body: { id, branch, version } }
+  const { status, body } = await client.readJson(request, signal)
   if (status === 200) {
     const found = readCreatedVersion({ id, details: { branch } }, getMember(body, 'version'))
     if (found === undefined) throw new Error('the response of the upstream has no version')
     return { found }
   }
-  const code = getMember(body, 'code')
-  if (status === 404 && code === errorCodes.TableVersionNotFound.code) return { found: 'no version' }
-  if (status === 404 && code === errorCodes.TableBranchNotFound.code)
-    return { found: 'nothing', missingObject: 'the branch' }
-  if (
-    status === 404 &&
-    (code === errorCodes.TableNotFound.code || code === errorCodes.NamespaceNotFound.code)
-  ) {
+  const code = status === 404 ? getMember(body, 'code') : undefined
+  if (code === errorCodes.TableVersionNotFound.code) return { found: 'no version' }
+  if (code === errorCodes.TableBranchNotFound.code) return { found: 'nothing', missingObject: 'the branch' }
+  if (code === errorCodes.TableNotFound.code || code === errorCodes.NamespaceNotFound.code)
     return { found: 'nothing', missingObject: 'the table' }
-  }
   throw new Error(`the upstream returned status ${status}`)
 }
