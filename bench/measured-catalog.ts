@@ -8,7 +8,7 @@ import { pino } from 'pino'
 import { backendSettingsSchema } from '../src/backend/settings/backend-settings.ts'
 import type { Engine } from '../src/backend/engine/lancedb-engine.ts'
 import { formatManifestName } from '../src/backend/engine/manifest/manifest-files.ts'
-import { insertNamespace, insertTable, updateObject } from '../src/backend/database/objects.ts'
+import { chooseLocation, insertObject, updateObject } from '../src/backend/database/objects.ts'
 import { openDatabase } from '../src/backend/database/open-database.ts'
 import type { CatalogDatabase } from '../src/backend/database/schema.ts'
 import { finishVersion, recordVersion } from '../src/backend/database/versions.ts'
@@ -79,18 +79,19 @@ export async function startCatalog(start: CatalogStart): Promise<MeasuredCatalog
 }
 
 async function addTables(database: CatalogDatabase, crowd: number, others: number): Promise<void> {
-  await insertNamespace(database, ['crowd'], {})
+  await insertObject(database, ['crowd'], {})
   for (let index = 0; index < crowd; index += 1) await declare(database, ['crowd', nameOf(index)])
   for (let index = 0; index < others; index += 1) {
     const namespace = `n${Math.floor(index / tablesOfNamespace)}`
-    if (index % tablesOfNamespace === 0) await insertNamespace(database, [namespace], {})
+    if (index % tablesOfNamespace === 0) await insertObject(database, [namespace], {})
     await declare(database, [namespace, nameOf(index % tablesOfNamespace)])
   }
 }
 
 async function declare(database: CatalogDatabase, id: readonly string[]) {
-  const table = await insertTable(database, id, 'declared', { owner: 'ann', team: 'search' })
-  if (table === undefined) throw new Error(`the table ${id.join('$')} is there already`)
+  const table = { ...chooseLocation(), state: 'declared' } as const
+  if (!(await insertObject(database, id, { owner: 'ann', team: 'search' }, table)))
+    throw new Error(`the table ${id.join('$')} is there already`)
   return table
 }
 

@@ -4,7 +4,7 @@ import {
   chooseLocation,
   deleteLeftoverRecord,
   findObject,
-  insertTable,
+  insertObject,
   recordLeftover,
   updateObject,
   type Properties,
@@ -73,7 +73,8 @@ async function createNew(
       const { version } = await engine.create(location, upload, 'create')
       const isRecorded = await database.transaction().execute(async (transaction) => {
         await requireNamespace(transaction, id.slice(0, -1))
-        if (!(await insertTable(transaction, id, 'ready', properties, table))) return false
+        const row = { ...table, state: 'ready' } as const
+        if (!(await insertObject(transaction, id, properties, row))) return false
         if (await deleteLeftoverRecord(transaction, table.objectId)) return true
         // This process lost its locks, and another replica took the data for that of a dead one.
         throw new CatalogError('ConcurrentModification', 'the data was deleted during the creation; retry')

@@ -10,9 +10,9 @@ import {
   findObject,
   fromPath,
   hasChildren,
-  insertNamespace,
+  insertObject,
   listNames,
-  removeNamespace,
+  removeObject,
   updateObject,
 } from '../database/objects.ts'
 import { alreadyExistsError, requireNamespace } from './find-table.ts'
@@ -30,7 +30,7 @@ export const namespaceOperations = {
     if (id.length === 0) throw alreadyExistsError('Namespace', id)
     return await context.database.transaction().execute(async (database) => {
       await requireNamespace(database, id.slice(0, -1))
-      if (await insertNamespace(database, id, properties)) return { properties }
+      if (await insertObject(database, id, properties)) return { properties }
       const existing = await findObject(database, id)
       if (existing?.kind !== 'namespace' || request.mode === 'Create')
         throw alreadyExistsError('Namespace', id)
@@ -70,7 +70,7 @@ export const namespaceOperations = {
         throw namespaceNotEmptyError(id, 'empty it, or use behavior Cascade')
       return {
         properties: { ...existing.properties },
-        tables: await removeNamespace(database, existing.path),
+        tables: await removeObject(database, existing.path),
       }
     })
     if (dropped === undefined) {

@@ -3,7 +3,7 @@ import { type RequestOf, type ResponseOf } from '../schemas/operation-schemas.ts
 import {
   chooseLocation,
   findObject,
-  insertTable,
+  insertObject,
   isLocationTaken,
   releaseTable,
   updateObject,
@@ -70,9 +70,8 @@ async function recordTable(
         const shown = quoteForMessage(request.location)
         throw new CatalogError('TableAlreadyExists', `the dataset at ${shown} belongs to a table that exists`)
       }
-      const folder = { ...chooseLocation(), location }
-      if (!(await insertTable(database, id, 'ready', properties, folder)))
-        throw alreadyExistsError('Table', id)
+      const table = { ...chooseLocation(), location, state: 'ready' } as const
+      if (!(await insertObject(database, id, properties, table))) throw alreadyExistsError('Table', id)
     }),
   )
 }

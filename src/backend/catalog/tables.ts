@@ -1,6 +1,6 @@
 import { type Identifier, assertIdentifier } from 'catalog-gateway/catalog-api'
 import { type RequestOf, type ResponseOf } from '../schemas/operation-schemas.ts'
-import { findObject, insertTable, removeTable, updateObject } from '../database/objects.ts'
+import { chooseLocation, findObject, insertObject, removeObject, updateObject } from '../database/objects.ts'
 import type { CatalogDatabase } from '../database/schema.ts'
 import { tableLocation, type CatalogContext } from './context.ts'
 import { rejectLocation } from './create-table.ts'
@@ -75,7 +75,7 @@ export const tableOperations = {
   async DropTable(context, { id }) {
     const { table, removed } = await context.database.transaction().execute(async (database) => {
       const table = await requireTable(database, id)
-      return { table, removed: await removeTable(database, table.objectId) }
+      return { table, removed: await removeObject(database, table.path) }
     })
     await deleteLeftovers(context, removed)
     return { id, location: tableLocation(context, table), properties: { ...table.properties } }
@@ -118,7 +118,8 @@ export async function declareInTransaction(
   rejectLocation(request)
   const properties = request.properties ?? {}
   await requireNamespace(database, id.slice(0, -1))
-  const table = await insertTable(database, id, 'declared', properties)
-  if (table === undefined) throw alreadyExistsError('Table', id)
+  const table = chooseLocation()
+  if (!(await insertObject(database, id, properties, { ...table, state: 'declared' })))
+    throw alreadyExistsError('Table', id)
   return { location: tableLocation(context, table), properties, managed_versioning: true }
 }

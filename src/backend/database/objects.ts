@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Identifier } from 'catalog-gateway/catalog-api'
-import type { ExpressionBuilder, ExpressionWrapper, SqlBool } from 'kysely'
+import type { ExpressionBuilder } from 'kysely'
 import type { CatalogDatabase, CatalogTables, TableState } from './schema.ts'
 
 export type Properties = Readonly<Record<string, string>>
@@ -63,44 +63,33 @@ async function find(
   return { ...entry, kind: 'table', location: row.location, state: row.state }
 }
 
-/** Adds a namespace under an existing parent; returns false if the name is taken. */
-export async function insertNamespace(
-  database: CatalogDatabase,
-  id: Identifier,
-  properties: Properties,
-): Promise<boolean> {
-  return await insert(database, id, { object_id: randomId(), kind: 'namespace', properties })
-}
-
 /** Chooses the id and the location of a table at random: the location does not reveal the name. */
 export function chooseLocation(): TableFolder {
   const objectId = randomId()
   return { objectId, location: `tables/${objectId}.lance` }
 }
 
-/** Adds a table under an existing parent. Returns undefined if the name or the location is taken. */
-export async function insertTable(
+/**
+ * Adds a table or, without `table`, a namespace, under an existing parent. Returns false if the name or the location is
+ * taken.
+ */
+export async function insertObject(
   database: CatalogDatabase,
   id: Identifier,
-  state: TableState,
   properties: Properties,
-  { objectId, location } = chooseLocation(),
-): Promise<TableEntry | undefined> {
-  const row = { object_id: objectId, kind: 'table', properties, location, state } as const
-  if (!(await insert(database, id, row))) return undefined
-  return { kind: 'table', objectId, path: toPath(id), properties, location, state }
-}
-
-async function insert(
-  database: CatalogDatabase,
-  id: Identifier,
-  row: Pick<CatalogTables['objects'], 'object_id' | 'kind'> &
-    Partial<Pick<CatalogTables['objects'], 'location' | 'state'>> & { readonly properties: Properties },
+  table?: TableFolder & { readonly state: TableState },
 ): Promise<boolean> {
-  const properties = JSON.stringify(row.properties)
   const inserted = await database
     .insertInto('objects')
-    .values({ ...row, properties, ...pathColumns(id), created_at: Date.now() })
+    .values({
+      object_id: table?.objectId ?? randomId(),
+      kind: table === undefined ? 'namespace' : 'table',
+      properties: JSON.stringify(properties),
+      location: table?.location,
+      state: table?.state,
+      ...pathColumns(id),
+      created_at: Date.now(),
+    })
     .onConflict((conflict) => conflict.doNothing())
     .executeTakeFirst()
   return inserted.numInsertedOrUpdatedRows === 1n
@@ -170,44 +159,26 @@ export interface TableFolder {
   readonly location: string
 }
 
-/** Removes a namespace with all that it contains. Records the folders of its tables as leftovers. Must run in a transaction. */
-export async function removeNamespace(
-  database: CatalogDatabase,
-  path: string,
-): Promise<readonly TableFolder[]> {
+/**
+ * Removes a table, or a namespace with all that it contains, and records the folders of the tables as leftovers. Must run in
+ * a transaction; uses a fixed number of statements, because it blocks others.
+ */
+export async function removeObject(database: CatalogDatabase, path: string): Promise<readonly TableFolder[]> {
   // The paths below `a` start with `a/`; `0` is the character after `/`.
-  return await remove(database, (where) =>
+  const isRemoved = (where: ExpressionBuilder<CatalogTables, 'objects'>) =>
     where.or([
       where('path', '=', path),
       where.and([where('path', '>', `${path}/`), where('path', '<', `${path}0`)]),
-    ]),
-  )
-}
-
-/** Records its folder as a leftover. Must run in a transaction. Returns an empty list if the table does not exist. */
-export async function removeTable(
-  database: CatalogDatabase,
-  objectId: string,
-): Promise<readonly TableFolder[]> {
-  return await remove(database, (where) => where('object_id', '=', objectId))
-}
-
-/** Uses a fixed number of statements for any number of objects, because the transaction blocks others. */
-async function remove(
-  database: CatalogDatabase,
-  condition: (
-    where: ExpressionBuilder<CatalogTables, 'objects'>,
-  ) => ExpressionWrapper<CatalogTables, 'objects', SqlBool>,
-): Promise<readonly TableFolder[]> {
+    ])
   const tables = database
     .selectFrom('objects')
-    .where(condition)
+    .where(isRemoved)
     .where('location', 'is not', null)
     .select((select) => [select.ref('location').$notNull().as('location'), 'object_id'])
   await database.insertInto('leftovers').columns(['location', 'object_id']).expression(tables).execute()
   const rows = await database
     .deleteFrom('objects')
-    .where(condition)
+    .where(isRemoved)
     .returning(['object_id as objectId', 'location'])
     .execute()
   return rows.flatMap(({ objectId, location }) => (location === null ? [] : [{ objectId, location }]))

@@ -72,7 +72,10 @@ export async function openPostgres(settings: PostgresSettings, log: Logger, sile
     dialect: new PostgresDialect({ pool }),
   })
   try {
-    await verifyConnection(pool)
+    const client = await pool.connect().catch((error: unknown) => {
+      throw new Error('the PostgreSQL database is unreachable', { cause: error })
+    })
+    client.release()
     await migrateDatabase(database, schema)
   } catch (error) {
     await database.destroy()
@@ -120,15 +123,6 @@ async function requirePrimary(client: pg.ClientBase): Promise<void> {
   if (rows[0]?.transaction_read_only !== 'off') throw databaseUnavailableError()
 }
 
-async function verifyConnection(pool: pg.Pool): Promise<void> {
-  try {
-    const client = await pool.connect()
-    client.release()
-  } catch (error) {
-    throw new Error('the PostgreSQL database is unreachable', { cause: error })
-  }
-}
-
 async function connectForLocks(client: pg.Client, onLost: () => void, timeoutMs: number): Promise<pg.Client> {
   // Attached at once: an unhandled error event would end the process.
   client.on('error', onLost)
@@ -162,29 +156,24 @@ function withSerializableTransactions(database: CatalogDatabase, checkCommit: ()
   const begin = database.transaction.bind(database)
   const transaction: CatalogDatabase['transaction'] = () => {
     const builder = begin().setIsolationLevel('serializable')
-    const execute = builder.execute.bind(builder)
-    const executeWithRetries: typeof execute = (work) =>
-      withRetries(() =>
-        execute(async (transactionDatabase) => {
-          const result = await work(transactionDatabase)
-          checkCommit()
-          return result
-        }),
-      )
-    return Object.assign(builder, { execute: executeWithRetries })
+    const executeOnce = builder.execute.bind(builder)
+    const execute: typeof executeOnce = async (work) => {
+      const pauses = new Backoff(pauseBounds)
+      for (let attempt = 1; ; attempt += 1) {
+        try {
+          return await executeOnce(async (transactionDatabase) => {
+            const result = await work(transactionDatabase)
+            checkCommit()
+            return result
+          })
+        } catch (error) {
+          if (!isConflict(error) || attempt === maxAttempts) throw error
+          // Random pauses keep the same transactions from colliding again.
+          await setTimeout(pauses.next())
+        }
+      }
+    }
+    return Object.assign(builder, { execute })
   }
   return Object.assign(database, { transaction })
-}
-
-async function withRetries<Result>(run: () => Promise<Result>): Promise<Result> {
-  const pauses = new Backoff(pauseBounds)
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await run()
-    } catch (error) {
-      if (!isConflict(error) || attempt === maxAttempts) throw error
-      // Random pauses keep the same transactions from colliding again.
-      await setTimeout(pauses.next())
-    }
-  }
 }

@@ -191,14 +191,8 @@ create table if not exists table_jobs (
   ended_at bigint
 )`
 
-export interface CatalogIdentity {
-  readonly catalogId: string
-  /** Whether the storage of its tables carries the id. */
-  readonly isMarked: boolean
-}
-
-/** A new database gets an id. */
-export async function readCatalogIdentity(database: CatalogDatabase): Promise<CatalogIdentity> {
+/** A new database gets an id. `isMarked`: whether the storage of its tables carries the id. */
+export async function readCatalogIdentity(database: CatalogDatabase) {
   await database
     .insertInto('catalog_identity')
     .values({ name: 'catalog', catalog_id: randomUUID(), state: 'new' })

@@ -52,7 +52,8 @@ export class KeyedLock {
       const timer = setTimeout(() => {
         queue.waiting.delete(waiter)
         this.#startWaiting(queue)
-        reject(lockTimeoutError())
+        const message = 'other changes of this object have taken too long; nothing was changed, retry'
+        reject(new CatalogError('ServiceUnavailable', message, { headers: { 'retry-after': '5' } }))
       }, waitTimeoutMs)
       const start = (): void => {
         clearTimeout(timer)
@@ -81,9 +82,4 @@ export class KeyedLock {
       waiter.start()
     }
   }
-}
-
-function lockTimeoutError(): CatalogError {
-  const message = 'other changes of this object have taken too long; nothing was changed, retry'
-  return new CatalogError('ServiceUnavailable', message, { headers: { 'retry-after': '5' } })
 }

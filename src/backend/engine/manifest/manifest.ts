@@ -1,5 +1,5 @@
 import { invalidInput } from 'catalog-gateway/catalog-api'
-import { readFields } from './protobuf.ts'
+import { findNumber, findText, type ProtobufField, readFields, toBytes } from './protobuf.ts'
 
 /** The content of a manifest file, and of its transaction as far as it contains it. */
 export interface TableManifest {
@@ -19,6 +19,20 @@ export interface TableManifest {
 const trailerLength = 16
 const magic = 'LANC'
 const transactionFileName = /^(\d{1,15})-([0-9a-f-]{36})\.txn$/
+
+/** Fields of `Manifest` in `table.proto`. */
+export const manifestField = {
+  fragments: 2,
+  version: 3,
+  schemaMetadata: 5,
+  indexSection: 6,
+  timestamp: 7,
+  tag: 8,
+  writerFlags: 10,
+  transactionFile: 12,
+  branch: 20,
+  transactionSection: 21,
+} as const
 
 /** The kinds of transactions by field number in `transaction.proto`. */
 const transactionKinds = new Map([
@@ -50,12 +64,19 @@ export function parseManifest(file: Buffer): TableManifest {
 }
 
 function decodeManifest(file: Buffer): TableManifest {
-  const { transactionPosition, transactionFile, ...found } = collectFields(locateManifest(file).message)
-  if (transactionPosition !== undefined) {
-    return { ...found, ...parseTransaction(readLengthPrefixed(file, transactionPosition)) }
+  const fields = readFields(locateManifest(file).message)
+  const fragments = fields.filter(({ number }) => number === manifestField.fragments)
+  const found = {
+    version: findNumber(fields, manifestField.version) ?? 0,
+    branch: omitMainBranch(findText(fields, manifestField.branch)),
+    fragments: fragments.length,
+    deletedRows: fragments.map(countDeletedRows).reduce((sum, rows) => sum + rows, 0),
   }
+  const position = findNumber(fields, manifestField.transactionSection)
+  if (position !== undefined) return { ...found, ...readTransaction(readLengthPrefixed(file, position)) }
   // That of an older writer is in a file of its own, whose name has these members of it.
-  const [, readVersion, transactionId] = transactionFileName.exec(transactionFile) ?? []
+  const name = findText(fields, manifestField.transactionFile)
+  const [, readVersion, transactionId] = transactionFileName.exec(name) ?? []
   return { ...found, ...(readVersion && { readVersion: Number(readVersion), transactionId }) }
 }
 
@@ -74,70 +95,23 @@ export function omitMainBranch(branch: string | undefined): string | undefined {
   return branch === undefined || branch === '' || branch === 'main' ? undefined : branch
 }
 
-/** Collects the fields by their numbers in `table.proto`. */
-function collectFields(message: Buffer) {
-  let version = 0
-  let branch: string | undefined
-  let transactionPosition: number | undefined
-  let transactionFile = ''
-  let fragments = 0
-  let deletedRows = 0
-  for (const { number, value } of readFields(message)) {
-    if (number === 3) version = toNumber(value)
-    else if (number === 20) branch = toBytes(value).toString()
-    else if (number === 12) transactionFile = toBytes(value).toString()
-    else if (number === 21) transactionPosition = toNumber(value)
-    else if (number === 2) {
-      fragments++
-      deletedRows += countDeletedRows(toBytes(value))
-    }
-  }
+function countDeletedRows(fragment: ProtobufField): number {
+  const deletionFile = readFields(toBytes(fragment)).findLast(({ number }) => number === 3)
+  return deletionFile === undefined ? 0 : (findNumber(readFields(toBytes(deletionFile)), 4) ?? 0)
+}
+
+function readTransaction(message: Buffer) {
+  const fields = readFields(message)
   return {
-    version,
-    branch: omitMainBranch(branch),
-    transactionPosition,
-    transactionFile,
-    fragments,
-    deletedRows,
+    // Protobuf omits a zero.
+    readVersion: findNumber(fields, 1) ?? 0,
+    transactionId: findText(fields, 2) || undefined,
+    transactionKind: fields.flatMap(({ number }) => transactionKinds.get(number) ?? [])[0],
   }
-}
-
-function countDeletedRows(fragment: Buffer): number {
-  for (const { number, value } of readFields(fragment)) {
-    if (number !== 3) continue
-    for (const field of readFields(toBytes(value))) if (field.number === 4) return toNumber(field.value)
-  }
-  return 0
-}
-
-function parseTransaction(message: Buffer) {
-  // Protobuf omits a zero.
-  let readVersion = 0
-  let transactionKind: string | undefined
-  let transactionId: string | undefined
-  for (const { number, value } of readFields(message)) {
-    if (number === 1) readVersion = toNumber(value)
-    else if (number === 2) transactionId = toBytes(value).toString()
-    else transactionKind ??= transactionKinds.get(number)
-  }
-  return { readVersion, transactionKind, transactionId }
 }
 
 function readLengthPrefixed(file: Buffer, position: number): Buffer {
   const end = position + 4 + file.readUInt32LE(position)
   if (end > file.length) throw new RangeError('a part ends outside of the file')
   return file.subarray(position + 4, end)
-}
-
-/** Converts a field to a number. Throws a RangeError for other types and for unsafe integers. */
-export function toNumber(value: bigint | Buffer): number {
-  const number = Number(value)
-  if (typeof value !== 'bigint' || !Number.isSafeInteger(number)) throw new RangeError('not a safe number')
-  return number
-}
-
-/** Throws a RangeError for a number. */
-export function toBytes(value: bigint | Buffer): Buffer {
-  if (typeof value === 'bigint') throw new RangeError('a number where bytes were expected')
-  return value
 }

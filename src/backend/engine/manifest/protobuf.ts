@@ -6,36 +6,55 @@ export interface ProtobufField {
 }
 
 const varintWire = 0
-const fixed64Wire = 1
 const bytesWire = 2
-const fixed32Wire = 5
+/** The bytes of the other wire types: fixed64 and fixed32. */
+const fixedSizes = new Map([
+  [1, 8],
+  [5, 4],
+])
 
 /** Reads the fields of a protobuf message in order. Throws RangeError if the message is malformed. */
-export function* readFields(message: Buffer): Generator<ProtobufField> {
+export function readFields(message: Buffer): readonly ProtobufField[] {
+  const fields: ProtobufField[] = []
   let position = 0
   while (position < message.length) {
     const key = readVarint(message, position)
     const wire = Number(key.value & 7n)
-    const number = Number(key.value >> 3n)
-    if (wire === varintWire) {
-      const varint = readVarint(message, key.end)
-      yield { number, value: varint.value, raw: message.subarray(position, varint.end) }
-      position = varint.end
-      continue
-    }
-    const { start, end } = readBytes(message, wire, key.end)
-    if (end > message.length) throw new RangeError('a protobuf field ends outside of its message')
-    yield { number, value: message.subarray(start, end), raw: message.subarray(position, end) }
+    const { value, end } =
+      wire === varintWire ? readVarint(message, key.end) : readBytes(message, wire, key.end)
+    fields.push({ number: Number(key.value >> 3n), value, raw: message.subarray(position, end) })
     position = end
   }
+  return fields
 }
 
-function readBytes(message: Buffer, wire: number, start: number): { start: number; end: number } {
-  if (wire === fixed64Wire) return { start, end: start + 8 }
-  if (wire === fixed32Wire) return { start, end: start + 4 }
-  if (wire !== bytesWire) throw new RangeError(`unknown protobuf wire type ${wire}`)
-  const length = readVarint(message, start)
-  return { start: length.end, end: length.end + Number(length.value) }
+/** The last field with that number wins. Throws a RangeError for other types and for unsafe integers. */
+export function findNumber(fields: readonly ProtobufField[], number: number): number | undefined {
+  const value = fields.findLast((field) => field.number === number)?.value
+  if (value === undefined) return undefined
+  const found = Number(value)
+  if (typeof value !== 'bigint' || !Number.isSafeInteger(found)) throw new RangeError('not a safe number')
+  return found
+}
+
+/** Like `findNumber`; empty if there is none. */
+export function findText(fields: readonly ProtobufField[], number: number): string {
+  const found = fields.findLast((field) => field.number === number)
+  return found === undefined ? '' : toBytes(found).toString()
+}
+
+/** Throws a RangeError for a number. */
+export function toBytes({ value }: ProtobufField): Buffer {
+  if (typeof value === 'bigint') throw new RangeError('a number where bytes were expected')
+  return value
+}
+
+function readBytes(message: Buffer, wire: number, start: number): { value: Buffer; end: number } {
+  const length = wire === bytesWire ? readVarint(message, start) : { end: start, value: fixedSizes.get(wire) }
+  if (length.value === undefined) throw new RangeError(`unknown protobuf wire type ${wire}`)
+  const end = length.end + Number(length.value)
+  if (end > message.length) throw new RangeError('a protobuf field ends outside of its message')
+  return { value: message.subarray(length.end, end), end }
 }
 
 function readVarint(message: Buffer, start: number): { value: bigint; end: number } {

@@ -2,11 +2,19 @@ import { randomUUID } from 'node:crypto'
 import path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { CatalogError, invalidInput } from 'catalog-gateway/catalog-api'
-import { encodeBytesField, encodeNumberField, type ProtobufField, readFields } from './protobuf.ts'
+import {
+  encodeBytesField,
+  encodeNumberField,
+  findNumber,
+  findText,
+  type ProtobufField,
+  readFields,
+  toBytes,
+} from './protobuf.ts'
 import type { Storage } from '../../storage/storage.ts'
 import type { TablePoint } from '../native/open-table.ts'
 import { findManifest, formatManifestName, versionsFolder } from './manifest-files.ts'
-import { locateManifest, toBytes, toNumber } from './manifest.ts'
+import { locateManifest, manifestField } from './manifest.ts'
 
 const maxAttempts = 50
 
@@ -44,26 +52,14 @@ export async function changeSchemaMetadata(
 
 export type MetadataChanges = Readonly<Record<string, string | null>>
 
-/** Fields of `Manifest` in `table.proto`. */
-const field = {
-  version: 3,
-  schemaMetadata: 5,
-  indexSection: 6,
-  timestamp: 7,
-  tag: 8,
-  writerFlags: 10,
-  transactionFile: 12,
-  transactionSection: 21,
-} as const
-
 /** Rewritten in the next version; all other fields are copied unchanged, known or not. */
 const replacedFields = new Set<number>([
-  field.version,
-  field.schemaMetadata,
-  field.timestamp,
-  field.tag,
-  field.transactionFile,
-  field.transactionSection,
+  manifestField.version,
+  manifestField.schemaMetadata,
+  manifestField.timestamp,
+  manifestField.tag,
+  manifestField.transactionFile,
+  manifestField.transactionSection,
 ])
 
 /** Table flags that this writer supports: those of the engine's pinned version. */
@@ -90,11 +86,13 @@ export function editSchemaMetadata(
   const transactionName = `${current.version}-${uuid}.txn`
   const message = Buffer.concat([
     ...current.retainedFields,
-    ...Object.entries(metadata).map((entry) => encodeBytesField(field.schemaMetadata, encodeEntry(entry))),
-    encodeNumberField(field.version, version),
-    encodeBytesField(field.timestamp, encodeTimestamp(millis)),
-    encodeBytesField(field.transactionFile, transactionName),
-    encodeNumberField(field.transactionSection, current.prefix.length),
+    ...Object.entries(metadata).map((entry) =>
+      encodeBytesField(manifestField.schemaMetadata, encodeEntry(entry)),
+    ),
+    encodeNumberField(manifestField.version, version),
+    encodeBytesField(manifestField.timestamp, encodeTimestamp(millis)),
+    encodeBytesField(manifestField.transactionFile, transactionName),
+    encodeNumberField(manifestField.transactionSection, current.prefix.length),
   ])
   return {
     metadata,
@@ -107,14 +105,14 @@ type CurrentManifest = ReturnType<typeof readCurrent>
 function readCurrent(file: Buffer) {
   try {
     const { position, message, trailer } = locateManifest(file)
-    const fields = [...readFields(message)]
-    const pairs = fields.filter(({ number }) => number === field.schemaMetadata).map(readEntry)
-    const indexes = readNumber(fields, field.indexSection)
-    const transaction = readNumber(fields, field.transactionSection)
+    const fields = readFields(message)
+    const pairs = fields.filter(({ number }) => number === manifestField.schemaMetadata).map(readEntry)
+    const indexes = findNumber(fields, manifestField.indexSection)
+    const transaction = findNumber(fields, manifestField.transactionSection)
     const isLast = transaction !== undefined && transaction <= position && (indexes ?? -1) < transaction
     return {
-      version: readNumber(fields, field.version) ?? 0,
-      writerFlags: readNumber(fields, field.writerFlags) ?? 0,
+      version: findNumber(fields, manifestField.version) ?? 0,
+      writerFlags: findNumber(fields, manifestField.writerFlags) ?? 0,
       metadata: Object.fromEntries(pairs),
       retainedFields: fields.filter(({ number }) => !replacedFields.has(number)).map(({ raw }) => raw),
       /** The index section before the transaction; its recorded position stays valid. */
@@ -127,16 +125,9 @@ function readCurrent(file: Buffer) {
   }
 }
 
-function readNumber(fields: readonly ProtobufField[], wanted: number): number | undefined {
-  const found = fields.findLast(({ number }) => number === wanted)
-  return found && toNumber(found.value)
-}
-
-function readEntry({ value }: ProtobufField): [key: string, value: string] {
-  const entry = ['', '']
-  for (const { number, value: text } of readFields(toBytes(value)))
-    entry[number - 1] = toBytes(text).toString()
-  return [entry[0] ?? '', entry[1] ?? '']
+function readEntry(field: ProtobufField): [key: string, value: string] {
+  const entry = readFields(toBytes(field))
+  return [findText(entry, 1), findText(entry, 2)]
 }
 
 /** Encodes `Transaction` of `transaction.proto`: operation UpdateConfig, field 8 (schema metadata). */

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { copyFile, mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { expect, it } from 'vitest'
-import { chooseLocation, findObject, recordLeftover, removeTable } from '../../database/objects.ts'
+import { chooseLocation, findObject, recordLeftover, removeObject } from '../../database/objects.ts'
 import type { CatalogDatabase } from '../../database/schema.ts'
 import { recordVersion } from '../../database/versions.ts'
 import { usesPostgres } from '../support/backend-settings.ts'
@@ -52,8 +52,7 @@ it('deletes the leftover data of a dropped table, also if another one cannot be 
   const undeletable = { location: `tables/${'x'.repeat(300)}.lance`, object_id: 'x' }
   await changeDatabase(async (database) => {
     await database.insertInto('leftovers').values(undeletable).execute()
-    const table = await findObject(database, ['t'])
-    await removeTable(database, table?.objectId ?? '')
+    await removeObject(database, 't')
   })
   await eventually(() => !existsSync(location))
   await changeDatabase(async (database) =>
