@@ -26,7 +26,7 @@ export function createPageTokens(secret: Uint8Array) {
     isSealed: (token: string): boolean => token.startsWith(marker),
     /** Encrypts a position, bound to the scope. Throws ServiceUnavailable (502) if the token would not fit into a request. */
     seal(position: ListingPosition, scope: string): string {
-      const token = marker + sealer.seal(position, scope)
+      const token = sealer.seal(position, scope)
       if (token.length <= maxTokenLength) return token
       throw refusal(
         'upstream_response_invalid',
@@ -35,16 +35,13 @@ export function createPageTokens(secret: Uint8Array) {
     },
     /** Decrypts a position. Throws InvalidInput (400) for a token of another scope or key, or a modified one. */
     open(token: string, scope: string): ListingPosition {
-      try {
-        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `seal`; the scope names the form
-        return sealer.open(token.slice(marker.length), scope) as ListingPosition
-      } catch (cause) {
-        throw refusal(
-          'invalid_page_token',
-          'invalid page_token for this listing, or its key was replaced; start again without a page_token',
-          { cause },
-        )
-      }
+      const position = sealer.open(token, scope)
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `seal`; the scope names the form
+      if (position !== undefined) return position as ListingPosition
+      throw refusal(
+        'invalid_page_token',
+        'invalid page_token for this listing, or its key was replaced; start again without a page_token',
+      )
     },
   }
 }
@@ -76,21 +73,15 @@ export function createSealedIds(secret: Uint8Array) {
   const sealer = createJsonSealer(secret, 'catalog-gateway ids of started work')
   return {
     seal: (kind: WorkKind, work: StartedWork, principal: Principal): string =>
-      marker + sealer.seal(work, createScope(kind, principal)),
+      sealer.seal(work, createScope(kind, principal)),
     /**
      * Undefined for the id of an upstream, a modified id, and one that was sealed for other work, for another principal
      * or by another key.
      */
     open(kind: WorkKind, sealedId: string, principal: Principal): NamedWork | undefined {
-      if (!sealedId.startsWith(marker)) return undefined
-      try {
-        const opened = sealer.open(sealedId.slice(marker.length), createScope(kind, principal))
-        // Another release may have sealed it.
-        const work = startedWork.safeParse(opened).data
-        return work && { ...work, sealedId }
-      } catch {
-        return undefined
-      }
+      // Another release may have sealed it.
+      const work = startedWork.safeParse(sealer.open(sealedId, createScope(kind, principal))).data
+      return work && { ...work, sealedId }
     },
   }
 }
@@ -109,25 +100,31 @@ function createJsonSealer(secret: Uint8Array, purpose: string) {
   const key = Buffer.from(hkdfSync('sha256', secret, '', purpose, 32))
   return {
     /**
-     * Encrypts a value as JSON with AES-256-GCM, bound to the scope; the result is base64url. Lengths are padded, so that
-     * they do not reveal the length of the value.
+     * Encrypts a value as JSON with AES-256-GCM, bound to the scope; the result is base64url behind the marker. Lengths are
+     * padded, so that they do not reveal the length of the value.
      */
     seal(value: unknown, scope: string): string {
       const nonce = randomBytes(nonceBytes)
       const cipher = createCipheriv(cipherName, key, nonce, { authTagLength: tagBytes })
       cipher.setAAD(Buffer.from(scope))
       const parts = [nonce, cipher.update(padJson(value)), cipher.final(), cipher.getAuthTag()]
-      return Buffer.concat(parts).toString('base64url')
+      return marker + Buffer.concat(parts).toString('base64url')
     },
-    /** Decrypts a value. Throws for a text of another scope, purpose or secret, or a modified one. */
+    /** Decrypts a value; undefined for a text of another scope, purpose or secret, and for a modified one. */
     open(text: string, scope: string): unknown {
-      const sealed = Buffer.from(text, 'base64url')
-      const nonce = sealed.subarray(0, nonceBytes)
-      const cipher = createDecipheriv(cipherName, key, nonce, { authTagLength: tagBytes })
-      cipher.setAAD(Buffer.from(scope))
-      cipher.setAuthTag(sealed.subarray(-tagBytes))
-      const json = cipher.update(sealed.subarray(nonceBytes, -tagBytes), undefined, 'utf8')
-      return JSON.parse(json + cipher.final('utf8'))
+      if (!text.startsWith(marker)) return undefined
+      const sealed = Buffer.from(text.slice(marker.length), 'base64url')
+      try {
+        const cipher = createDecipheriv(cipherName, key, sealed.subarray(0, nonceBytes), {
+          authTagLength: tagBytes,
+        })
+        cipher.setAAD(Buffer.from(scope))
+        cipher.setAuthTag(sealed.subarray(-tagBytes))
+        const json = cipher.update(sealed.subarray(nonceBytes, -tagBytes), undefined, 'utf8')
+        return JSON.parse(json + cipher.final('utf8'))
+      } catch {
+        return undefined
+      }
     },
   }
 }

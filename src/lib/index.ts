@@ -30,7 +30,7 @@ export {
   readSecret,
 } from './fs/read-files.ts'
 export { makeFolder, replaceFile, syncFolder, writeAll, writeAtomically } from './fs/write-files.ts'
-export { createEntityTag, listsEntityTag, readBounded } from './http/bodies.ts'
+export { readBounded } from './http/bodies.ts'
 export {
   fieldNameGrammar,
   findHeader,

@@ -16,6 +16,5 @@ export {
   type PoolName,
   poolNames,
 } from './overload/load-shedder.ts'
-export { readRedisAccess } from './shared/bucket-store.ts'
-export { openSharedLimits, type SyncObserver } from './shared/shared-limits.ts'
+export { openSharedLimits, readRedisAccess, type SyncObserver } from './shared/shared-limits.ts'
 export { TokenBuckets } from './token-buckets.ts'

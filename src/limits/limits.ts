@@ -55,11 +55,9 @@ interface Claim {
   readonly key: string
 }
 
-type RequestLimitSettings = Pick<CallerLimitSettings, 'rates' | 'concurrency' | 'failedAuthentications'>
-
 /** Rates are counted in buckets of `makeBuckets`. */
 export function createLimits(
-  settings: RequestLimitSettings,
+  settings: Pick<CallerLimitSettings, 'rates' | 'concurrency' | 'failedAuthentications'>,
   makeBuckets: BucketFactory = (_limit, bucket) => new TokenBuckets(bucket),
 ) {
   const limits = [

@@ -240,11 +240,15 @@ export function hideReferences(error: CatalogError, request: PermittedRequest): 
     return !canListReferences(policies, { ...table, principal, request: facts, operation: noFacts })
   })
   if (!isHidden) return error
-  const { kind, status, headers } = error
-  return new CatalogError(kind, message ?? `the upstream refused the request with status ${status}`, {
-    status,
-    headers,
-  })
+  return replaceMessage(error, message)
+}
+
+/** Replaces the message of an upstream error, by default with one that says nothing but its status. */
+export function replaceMessage(
+  { kind, status, headers }: CatalogError,
+  message = `the upstream refused the request with status ${status}`,
+): CatalogError {
+  return new CatalogError(kind, message, { status, headers })
 }
 
 /** The table of the route and those of the entries of a batch, with what is done to them. */

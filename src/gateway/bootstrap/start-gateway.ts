@@ -9,17 +9,12 @@ import {
   readServerCertificates,
   reloadFiles,
 } from '../../lib/index.ts'
-import {
-  createListener,
-  type Listener,
-  type ListenerOptions,
-  shutDownGracefully,
-} from '../../listener/index.ts'
-import { clientBounds, maxHeadBytes, type ClientBounds } from '../bounds.ts'
+import { createListener, type ListenerOptions, shutDownGracefully } from '../../listener/index.ts'
+import { clientBounds, maxHeadBytes } from '../bounds.ts'
 import { createRequestErrorResponse } from '../error-response.ts'
 import type { PassThroughServer } from '../pass-through/pass-through-server.ts'
 import { type GatewayTuning, openObservability, type Bootstrap } from './open-observability.ts'
-import { openGateway, type OpenedGateway } from './open-gateway.ts'
+import { openGateway } from './open-gateway.ts'
 import { addConsole } from '../../console/index.ts'
 import { createAdminServer, exportCertificate, exportReadiness, listen } from '../../observability/index.ts'
 import { collectDefaultMetrics, Counter, Registry } from 'prom-client'
@@ -56,7 +51,21 @@ export async function startGateway({ settings, staticKey, tuning }: GatewayOptio
       const { openPassThrough } = await import('../pass-through/pass-through-server.ts')
       passThrough = await openPassThrough(settings, settings.passThrough, gateway, outbound, tls)
     }
-    const listener = openListener(gateway, settings, bounds, tls)
+    const { handler, observer, limiting } = gateway
+    const options = {
+      maxHeadBytes,
+      maxConnections: limiting.maxConnections,
+      maxConnectionsPerAddress: settings.limits.maxConnectionsPerAddress,
+      timeouts: { ...settings.timeouts, ...bounds },
+      scheduler: limiting.requestQueue,
+      tls,
+      isTrustedProxy: createAddressMatcher(settings.listen.trustedProxies),
+    }
+    const listener = createListener(options, {
+      onRequest: handler.onRequest,
+      onConnectionError: observer.connectionRejected,
+      errorResponse: createRequestErrorResponse,
+    })
     let problem: string | undefined = 'the gateway is starting'
     const checks = [{ name: 'gateway', findProblem: () => problem }, ...gateway.checks]
     exportReadiness(metrics, checks)
@@ -76,9 +85,9 @@ export async function startGateway({ settings, staticKey, tuning }: GatewayOptio
         server: listener,
         drainDelayMs: listener.isListening ? delayMs : 0,
         graceMs: settings.timeouts.drainTimeoutMs,
-        isProcessing: gateway.handler.isProcessing,
+        isProcessing: handler.isProcessing,
         abort: () => gateway.pipeline.upstreams.close(),
-        onGraceExpired: gateway.observer.requestsAborted,
+        onGraceExpired: observer.requestsAborted,
       })
       await Promise.all([served, passThrough?.close(delayMs)])
     })
@@ -98,28 +107,6 @@ export async function startGateway({ settings, staticKey, tuning }: GatewayOptio
     await closers.close()
     throw error
   }
-}
-
-function openListener(
-  { handler, observer, limiting }: OpenedGateway,
-  { listen, limits, timeouts }: GatewaySettings,
-  bounds: ClientBounds,
-  tls: ListenerOptions['tls'],
-): Listener {
-  const options = {
-    maxHeadBytes,
-    maxConnections: limiting.maxConnections,
-    maxConnectionsPerAddress: limits.maxConnectionsPerAddress,
-    timeouts: { ...timeouts, ...bounds },
-    scheduler: limiting.requestQueue,
-    tls,
-    isTrustedProxy: createAddressMatcher(listen.trustedProxies),
-  }
-  return createListener(options, {
-    onRequest: handler.onRequest,
-    onConnectionError: observer.connectionRejected,
-    errorResponse: createRequestErrorResponse,
-  })
 }
 
 /**

@@ -1,15 +1,18 @@
+import { idToJson, memberToJson } from '../../audit/index.ts'
 import type { IncomingRequest } from '../../http1/index.ts'
-import type { CatalogError } from '../../catalog-api/index.ts'
+import { type CatalogError, refusals } from '../../catalog-api/index.ts'
+import type { Principal } from '../../identity/index.ts'
+import { memoizeByObject } from '../../lib/index.ts'
 import type { ConnectionErrorReason } from '../../listener/index.ts'
 import { createThrottledLog, type GatewayLog, type Metrics, type Traces } from '../../observability/index.ts'
-import { qualifiedRuleName } from '../../policy/index.ts'
+import { qualifiedRuleName, type RuleReference } from '../../policy/index.ts'
 import { isFailureStatus } from '../changes/outcome.ts'
 import type { ObservedResponse } from '../downstream.ts'
+import { describeCause } from '../error-response.ts'
 import { isRestrictionRefusal } from '../restrictions/restricted-read.ts'
 import { CrossSiteError } from '../stages/authenticate.ts'
 import { type RequestEnd, stages, type Trace } from '../trace.ts'
 import type { RefusalRecorder } from './refusal-recorder.ts'
-import { writeRequestLogLine } from './request-log-line.ts'
 
 export type RequestObserver = ReturnType<typeof createRequestObserver>
 
@@ -20,14 +23,38 @@ const maxLinesPerSecond = 10
 export function createRequestObserver(
   metrics: Metrics,
   gatewayLog: GatewayLog,
-  refusals: RefusalRecorder,
+  recorder: RefusalRecorder,
   traces: Traces | undefined,
 ) {
   const log = gatewayLog.logger
-  const countRequest = createRequestCounter(metrics)
   const logThrottled = createThrottledLog(log, maxLinesPerSecond)
+  const { requests_total, request_duration_seconds, upstream_request_duration_seconds } = metrics
+  const ofStages = stages.map((stage) => metrics.stage_duration_seconds.labels(stage))
   let inProgress = 0
   metrics.active_requests(() => inProgress)
+
+  /** Counts and times a request. */
+  function countRequest(
+    { startedAt, sentAt, stageMs, progress, refusal }: Trace,
+    { operation, status, decision, endedAt }: RequestEnd,
+  ): void {
+    const { route, headPermit, upstream } = progress
+    requests_total.labels(operation, String(status), decision).inc()
+    request_duration_seconds.labels(operation).observe((endedAt - startedAt) / 1000)
+    if (upstream !== undefined && !Number.isNaN(sentAt)) {
+      const series = upstream_request_duration_seconds.labels(upstream.name, operation)
+      series.observe((endedAt - sentAt) / 1000)
+    }
+    for (let index = 0; index < ofStages.length; index += 1) {
+      const ms = stageMs[index] ?? NaN
+      if (!Number.isNaN(ms)) ofStages[index]?.observe(ms / 1000)
+    }
+    if (route?.operation.effect !== 'read' || headPermit?.restriction === undefined) return
+    const isRefused = refusal !== undefined && isRestrictionRefusal(refusal.reason)
+    // A request that was placed was restricted.
+    const result = isRefused ? refusal.reason : upstream && 'restricted'
+    if (result !== undefined) metrics.restricted_reads_total.labels(operation, result).inc()
+  }
 
   /** Counts and logs a request that shadow policies would restrict otherwise. */
   function reportShadow({ route, principal, triedRestriction }: Trace['progress']): void {
@@ -61,7 +88,7 @@ export function createRequestObserver(
       metrics.refusals_total.labels(trace.stage, error.reason).inc()
       // The caller did nothing wrong, and is known.
       if (error instanceof CrossSiteError) trace.progress = { ...trace.progress, principal: error.principal }
-      refusals.record(trace, error)
+      recorder.record(trace, error)
     },
     /** Called for bytes that are not a request, and for a connection that was closed without a response. */
     connectionRejected: (reason: ConnectionErrorReason, client?: string, cause?: string): void => {
@@ -71,30 +98,6 @@ export function createRequestObserver(
     },
     /** Called if active requests are aborted by a shutdown. */
     requestsAborted: (): void => log.warn('drain timeout: active requests aborted'),
-  }
-}
-
-/** Creates the function that counts and times requests. */
-function createRequestCounter(metrics: Metrics): (trace: Trace, end: RequestEnd) => void {
-  const { requests_total, request_duration_seconds, upstream_request_duration_seconds } = metrics
-  const ofStages = stages.map((stage) => metrics.stage_duration_seconds.labels(stage))
-  return ({ startedAt, sentAt, stageMs, progress, refusal }, { operation, status, decision, endedAt }) => {
-    const { route, headPermit, upstream } = progress
-    requests_total.labels(operation, String(status), decision).inc()
-    request_duration_seconds.labels(operation).observe((endedAt - startedAt) / 1000)
-    if (upstream !== undefined && !Number.isNaN(sentAt)) {
-      const series = upstream_request_duration_seconds.labels(upstream.name, operation)
-      series.observe((endedAt - sentAt) / 1000)
-    }
-    for (let index = 0; index < ofStages.length; index += 1) {
-      const ms = stageMs[index] ?? NaN
-      if (!Number.isNaN(ms)) ofStages[index]?.observe(ms / 1000)
-    }
-    if (route?.operation.effect !== 'read' || headPermit?.restriction === undefined) return
-    const isRefused = refusal !== undefined && isRestrictionRefusal(refusal.reason)
-    // A request that was placed was restricted.
-    const result = isRefused ? refusal.reason : upstream && 'restricted'
-    if (result !== undefined) metrics.restricted_reads_total.labels(operation, result).inc()
   }
 }
 
@@ -118,4 +121,104 @@ function endSpans(trace: Trace, { operation, decision, status }: RequestEnd): vo
     ...(principal && { 'enduser.id': principal.name }),
   }
   spans.end(operation, { attributes, isFailure: isFailureStatus(status) })
+}
+
+/** Writes the log line of a request, unless its level is off. */
+function writeRequestLogLine(
+  log: GatewayLog,
+  trace: Trace,
+  response: ObservedResponse,
+  end: RequestEnd,
+): void {
+  const reason = trace.refusal?.reason
+  const usual = isFailureStatus(end.status) ? 'warn' : 'info'
+  const level = reason === undefined ? usual : (refusals[reason].level ?? 'info')
+  if (!log.logger.isLevelEnabled(level)) return
+  log.write(level, formatRequestLogLine(trace, response, end), 'request completed')
+}
+
+/**
+ * Formats the log line of a request as JSON members, each with the comma before it. It contains no header, query or
+ * body; messages describe their structure, never a value that could be a secret.
+ */
+function formatRequestLogLine(trace: Trace, response: ObservedResponse, end: RequestEnd): string {
+  const { operation, status, decision, endedAt } = end
+  const { upstream, spans, refusal } = trace
+  const { route, principal, allowedBy, headPermit } = trace.progress
+  const decided = allowedBy ?? trace.denial
+  return (
+    memberToJson('requestId', trace.requestId) +
+    memberToJson('traceId', spans?.traceId) +
+    memberToJson('client', trace.client) +
+    memberToJson('peer', trace.peer) +
+    (principal === undefined ? '' : formatPrincipalMembers(principal)) +
+    `,"operation":"${operation}"` +
+    memberToJson('prefix', trace.passThrough?.prefix) +
+    (route === undefined ? '' : `,"id":${idToJson(route.id)}`) +
+    `,"decision":"${decision}"` +
+    (decision === 'deny' && principal !== undefined ? formatGroupsMember(principal) : '') +
+    (decided?.rule === undefined ? '' : formatRuleMembers(decided.rule)) +
+    memberToJson(
+      'restrictedBy',
+      headPermit?.restriction?.parts.map(({ rule }) => qualifiedRuleName(rule)),
+    ) +
+    memberToJson('policyRevision', decided?.revision) +
+    memberToJson('upstream', upstream) +
+    `,"status":${status},"bytesIn":${response.bytesReceived},"bytesOut":${response.bytesSent}` +
+    `,"durationMs":${formatMilliseconds(endedAt - trace.startedAt)},"stageMs":{${formatStageDurations(trace)}}` +
+    `,"complete":${response.isComplete}` +
+    (refusal === undefined
+      ? ''
+      : memberToJson('stage', trace.stage) +
+        memberToJson('reason', refusal.reason) +
+        formatErrorMembers(refusal)) +
+    (trace.upstreamError === undefined ? '' : formatErrorMembers(trace.upstreamError))
+  )
+}
+
+function formatErrorMembers(error: CatalogError): string {
+  return memberToJson('error', error.message) + memberToJson('cause', describeCause(error))
+}
+
+const formatPrincipalMembers = memoizeByObject(
+  ({ name, method }: Principal) => memberToJson('principal', name) + memberToJson('authentication', method),
+)
+/** Tokens may have hundreds of groups. */
+const [maxGroups, maxGroupLength] = [32, 128]
+
+const formatGroupsMember = memoizeByObject(({ groups }: Principal) => {
+  const names = [...groups].toSorted().slice(0, maxGroups)
+  const omitted = groups.size - names.length
+  return (
+    memberToJson(
+      'groups',
+      names.map((name) => name.slice(0, maxGroupLength)),
+    ) + memberToJson('groupsOmitted', omitted > 0 ? omitted : undefined)
+  )
+})
+const formatRuleMembers = memoizeByObject(
+  ({ policy, rule }: RuleReference) => memberToJson('policy', policy) + memberToJson('rule', rule),
+)
+
+const stageMemberNames = stages.map((stage, index) => `${index === 0 ? '' : ','}"${stage}":`)
+
+/** Every request has reached the first stage. */
+function formatStageDurations({ stageMs }: Trace): string {
+  let text = ''
+  for (let index = 0; index < stageMemberNames.length; index += 1) {
+    const ms = stageMs[index] ?? NaN
+    if (!Number.isNaN(ms)) text += `${stageMemberNames[index] ?? ''}${formatMilliseconds(ms)}`
+  }
+  return text
+}
+
+/** Texts of all durations under a millisecond, by microseconds. */
+const millisecondTexts = Array.from({ length: 1000 }, (_, microseconds) => String(microseconds / 1000))
+
+/** Rounds to microseconds. Formatting all digits of a number takes three times as long. */
+function formatMilliseconds(duration: number): string {
+  const microseconds = Math.round(duration * 1000)
+  if (microseconds < 1000) return millisecondTexts[microseconds] ?? '0'
+  const whole = Math.trunc(microseconds / 1000)
+  return `${whole}${(millisecondTexts[microseconds - whole * 1000] ?? '').slice(1)}`
 }

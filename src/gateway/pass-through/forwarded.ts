@@ -2,27 +2,21 @@ import { apiPaths, decodeComponent, quoteForMessage, refusal, splitTarget } from
 import { getBasePath, parseConnectionTokens } from '../../lib/index.ts'
 import type { IncomingHttpHeaders } from 'node:http'
 
-/** The paths of a pass-through route, none with a slash at its end. */
-export interface PassThroughPaths {
-  readonly prefix: string
-  /** Replaces the prefix; may be empty. */
-  readonly upstreamPath: string
-  /** Paths of catalogs, in lower case. Nothing at or below them is forwarded. */
-  readonly catalogPaths: readonly string[]
-}
+type PassThroughPaths = ReturnType<typeof createPassThroughPaths>
 
-/**
- * Finds the paths of catalogs at the host of the upstream, on any port: a proxy may serve both. Those of the catalog API
- * are at every host, because one host may have several names.
- */
-export function createPassThroughPaths(
-  prefix: string,
-  upstream: URL,
-  catalogs: readonly URL[],
-): PassThroughPaths {
+/** Returns the paths of a pass-through route, none with a slash at its end. */
+export function createPassThroughPaths(prefix: string, upstream: URL, catalogs: readonly URL[]) {
   const basePaths = catalogs.filter(({ hostname }) => hostname === upstream.hostname).map(getBasePath)
-  const catalogPaths = [...apiPaths, ...basePaths.filter((path) => path !== '').map(fold)]
-  return { prefix, upstreamPath: getBasePath(upstream), catalogPaths }
+  return {
+    prefix,
+    /** Replaces the prefix; may be empty. */
+    upstreamPath: getBasePath(upstream),
+    /**
+     * Paths of catalogs at the host of the upstream, in lower case, on any port: a proxy may serve both. Those of the catalog
+     * API are at every host, because one host may have several names. Nothing at or below them is forwarded.
+     */
+    catalogPaths: [...apiPaths, ...basePaths.filter((path) => path !== '').map(fold)],
+  }
 }
 
 /** Whether a request target (origin form) is at or below the prefix. */

@@ -6,9 +6,13 @@ import { isCrossSite, type SendingPage } from '../../lib/index.ts'
 import type { Scheme } from './receive.ts'
 import type { ReceivedHead } from '../downstream.ts'
 
-export interface AuthenticateOptions extends CrossSiteOptions {
+export interface AuthenticateOptions {
   readonly authenticator: Pick<Authenticator, 'authenticate'>
   readonly failedAuthentications: FailedAuthentications
+  /** Scheme of the listener. */
+  readonly scheme: Scheme
+  /** Origins whose pages may use the credentials that browsers add. */
+  readonly allowedOrigins: ReadonlySet<string>
 }
 
 /**
@@ -34,13 +38,6 @@ export async function authenticate<Request extends Received>(
   }
   assertSameSite(request.head, principal, options)
   return advance(request, { principal })
-}
-
-interface CrossSiteOptions {
-  /** Scheme of the listener. */
-  readonly scheme: Scheme
-  /** Origins whose pages may use the credentials that browsers add. */
-  readonly allowedOrigins: ReadonlySet<string>
 }
 
 /** 403: a page of another site sent the request, and its browser added the credential. */
@@ -75,7 +72,7 @@ export function isAddedByBrowser({ method }: Principal): boolean {
 function assertSameSite(
   { host, page }: Pick<ReceivedHead, 'host' | 'page'>,
   principal: Principal,
-  { scheme, allowedOrigins }: CrossSiteOptions,
+  { scheme, allowedOrigins }: AuthenticateOptions,
 ): void {
   if (page === undefined || !isAddedByBrowser(principal) || !isCrossSite(page, host, scheme)) return
   if (page.origin !== undefined && allowedOrigins.has(page.origin)) return

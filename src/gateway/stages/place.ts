@@ -176,17 +176,11 @@ function assertMountsUntouched(
       'the namespace leads to another catalog, so it cannot be replaced',
     )
   }
-  for (const { requiredPermission } of decisions) {
-    if (
-      requiredPermission.kind === 'namespace' ||
-      findOperation(requiredPermission.permission)?.creates !== true ||
-      !upstreams.hasMountAtOrBelow(requiredPermission.id)
-    )
-      continue
-    throw refusal(
-      'mounted_namespace_in_place',
-      `${formatIdentifierForMessage(requiredPermission.id)} is a namespace that leads to another catalog`,
-    )
+  for (const { requiredPermission: required } of decisions) {
+    const creates = required.kind !== 'namespace' && findOperation(required.permission)?.creates === true
+    if (!creates || !upstreams.hasMountAtOrBelow(required.id)) continue
+    const name = formatIdentifierForMessage(required.id)
+    throw refusal('mounted_namespace_in_place', `${name} is a namespace that leads to another catalog`)
   }
 }
 

@@ -2,7 +2,7 @@ import { CatalogError, type ErrorName, getResponseForm } from '../../catalog-api
 import { getMembers, hasHeader, parseJsonBytes, removeHeaders, scheduleAtTickEnd } from '../../lib/index.ts'
 import { leavesOpen, toUnknownOutcome } from '../changes/outcome.ts'
 import { ClientDisconnected, type DownstreamResponse } from '../downstream.ts'
-import { hideReferences } from '../authorization/decisions.ts'
+import { hideReferences, replaceMessage } from '../authorization/decisions.ts'
 import { type ResponseContext, sendErrorResponse, toCatalogError } from '../error-response.ts'
 import { assertNotCompressed, createUpstreamError } from '../upstream/upstream-error.ts'
 import type { ResponseEditor } from '../upstream/edit-response.ts'
@@ -84,13 +84,7 @@ export function hideRestricted(
   restriction: CallerRestriction | undefined,
 ): CatalogError {
   if (restriction === undefined) return error
-  const { kind, status, headers } = error
-  if (otherErrors.has(kind)) {
-    return new CatalogError(kind, `the upstream refused the request with status ${status}`, {
-      status,
-      headers,
-    })
-  }
+  if (otherErrors.has(error.kind)) return replaceMessage(error)
   return new CatalogError(
     'InvalidInput',
     'the catalog cannot answer this for a caller who may read a part of the table only',

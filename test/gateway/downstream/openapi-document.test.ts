@@ -34,7 +34,7 @@ it('HEAD and ETag save the transfer of the document', async () => {
   expect(head.headers.get('etag')).toBe(etag)
   expect(await head.text()).toBe('')
 
-  for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
+  for (const known of [etag, `W/${etag}`, `"other", ${etag}`]) {
     const response = await fetch(target, { headers: { 'if-none-match': known } })
     expect(response.status).toBe(304)
     expect(response.headers.get('etag')).toBe(etag)

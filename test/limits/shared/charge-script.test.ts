@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { directOutbound } from '../../../src/outbound/outbound.ts'
-import { openBucketStore } from '../../../src/limits/shared/bucket-store.ts'
+import { openBucketStore } from '../../../src/limits/shared/shared-limits.ts'
 import { sharedLimitsSchema } from '../../../src/config/caller-limit-settings.ts'
 import { isWithoutRedis, startRedis } from './running-redis.ts'
 import { eventually } from '../../support/eventually.ts'
