@@ -6,10 +6,10 @@ import {
   type AuthorizationRequest,
   collectDocuments,
   compileContents,
-  createRefusedFinding,
   createWrittenRequest,
   decideListing,
   explain,
+  type Finding,
   findDocumentProblems,
   formatDisagreements,
   formatProblem,
@@ -82,10 +82,15 @@ export function createPlaygroundReport(
     after = compileContents({ documents, tests: parsed.tests })
   } catch (error) {
     if (!(error instanceof PolicyError)) throw error
-    const problems = error.problems
-      .slice(0, maxFindings)
-      .map((problem) => (problem.file === name ? problem : { file: name, message: formatProblem(problem) }))
-    return { findings: problems.map(createRefusedFinding), outcome: undefined }
+    const findings = error.problems.slice(0, maxFindings).map((problem): Finding => {
+      const {
+        line = 1,
+        column,
+        message,
+      } = problem.file === name ? problem : { message: formatProblem(problem) }
+      return { level: 'error', check: 'refused', file: name, line, ...(column && { column }), message }
+    })
+    return { findings, outcome: undefined }
   }
   const { set: current } = compileContents({ documents: inForce, tests: [] })
   const findings = lintWithShadowPolicies(after).filter((one) => one.file === name)

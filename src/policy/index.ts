@@ -13,7 +13,7 @@ export {
   formatSight,
 } from './analysis/format-policy.ts'
 export { type Entitlements, listTableRules, whatCan, whoCan, whoCanTag } from './analysis/grants.ts'
-export { createRefusedFinding, type Finding } from './analysis/lint/finding.ts'
+export { type Finding } from './analysis/lint/check.ts'
 export { type KnownCredentials, listNames, suggestGroup } from './analysis/lint/lint-names.ts'
 export { lintWithShadowPolicies } from './analysis/lint/lint-policies.ts'
 export { countCalls, type RecordedCall, type ReplayedCalls, replayCalls } from './analysis/replay.ts'
@@ -39,7 +39,7 @@ export { type Allowed, type Decision, qualifiedRuleName, type RuleReference } fr
 export { isNamespaceMember, objectKindOfPermission, objectPosition } from './engine/object-position.ts'
 export type { KnownCaller } from './engine/subject.ts'
 export type { PolicyDocument } from './language/policy-document.ts'
-export { formatProblem, PolicyError, type PolicyProblem } from './language/policy-error.ts'
+export { formatProblem, PolicyError, type PolicyProblem } from './language/policy-document.ts'
 export {
   createPolicyVocabulary,
   listPermissions,

@@ -2,8 +2,8 @@ import { LRUCache } from 'lru-cache'
 import { getNamespaceDepth, type Permission } from '../catalog-api/index.ts'
 import { runAtOnce, type Steps } from '../lib/index.ts'
 import type { AuthorizationRequest, ConditionInput } from './conditions/authorization-request.ts'
-import { CompiledRule, type ReportConditionFailure } from './engine/compiled-rule.ts'
-import type { Decision } from './engine/decision.ts'
+import { compileRule, type ReportConditionFailure } from './engine/compiled-rule.ts'
+import { type Decision } from './engine/decision.ts'
 import {
   anyTable,
   createEvaluation,
@@ -40,12 +40,6 @@ export interface Question {
   readonly conditions?: KnownConditions
 }
 
-interface Result {
-  readonly kind: ResultKind
-  /** The rule that decides or, if the result is open, an allow that may; undefined if none allows it. */
-  readonly by: RuleAbout | undefined
-}
-
 /** Compiled policies. Immutable. */
 export interface PolicySet
   extends Pick<PolicyTree, 'findTags' | 'listTaggedTables' | 'documentsAbove'>, Visibility {
@@ -57,9 +51,13 @@ export interface PolicySet
   /**
    * Evaluates a question of which not everything need be known, for analyses. `visit` sees what becomes of each rule about
    * the permission, from the namespace of the object upwards, and in each namespace in order; and each restriction of the
-   * table that leaves a part of it to the permission.
+   * table that leaves a part of it to the permission. Returns with the kind of the result the rule that decides or, if the
+   * result is open, an allow that may; undefined if none allows it.
    */
-  evaluate(question: Question, visit?: Visit): Result
+  evaluate(
+    question: Question,
+    visit?: Visit,
+  ): { readonly kind: ResultKind; readonly by: RuleAbout | undefined }
   findDocument(name: string): PolicyDocument | undefined
   /**
    * Decides whether the principal may use the permission on the object. If several rules of the deciding effect apply,
@@ -115,7 +113,7 @@ export function* compileSteps(
   let order = 0
   for (const document of documents) {
     const node = tree.nearestNode(document.namespace)
-    for (const rule of document.rules) node.addRule(new CompiledRule({ document, rule }, order++, context))
+    for (const rule of document.rules) node.addRule(compileRule({ document, rule }, order++, context))
     yield
   }
   const hasRestrictions = documents.some(({ rules }) => rules.some((rule) => rule.restriction))
@@ -183,8 +181,11 @@ export function* compileSteps(
         const evaluation = createEvaluation({ ...request, id: undefined }, caller, position)
         const allBeneath = decideIn(evaluation)
         if (!allBeneath.allowed) return allBeneath
-        const denied = findDeepestDeny(beneath, evaluation)
-        if (denied !== undefined) return denied.decision
+        for (const { denies } of beneath) {
+          evaluation.openDeny = undefined
+          const denied = (denies && findFirst(denies, evaluation, anyTable)) ?? evaluation.openDeny
+          if (denied !== undefined) return denied.decision
+        }
         if (beneath.some((one) => one.stopsInheritance && !decideIn(evaluation, one).allowed)) return noRule
       }
       return own
@@ -196,27 +197,15 @@ export function* compileSteps(
       const found = listRestrictions(evaluation)
       if (found.length === 0) return undefined
       const { position } = evaluation
-      const rules = found.map(({ compiled }) => compiled.order).join()
+      const rules = found.map(({ order }) => order).join()
       const key = `${rules} ${position.tags.columns.size === 0 ? '' : position.table}`
       let combined = combinedRestrictions.get(key)
       if (combined === undefined) {
-        combined = combineRestrictions(found.map((one) => nameRestriction(one, position.tags)))
+        combined = combineRestrictions(found.flatMap((one) => nameRestriction(one, position.tags)))
         combinedRestrictions.set(key, combined)
       }
       return combined(request.principal)
     },
   }
   return Object.freeze(set)
-}
-
-/** Returns the rule of the nodes that denies the permission: the deepest one, and among these the first. */
-function findDeepestDeny(nodes: readonly PolicyNode[], evaluation: Evaluation): CompiledRule | undefined {
-  const denies = nodes.flatMap(({ denies }) => {
-    evaluation.openDeny = undefined
-    return (denies && findFirst(denies, evaluation, anyTable)) ?? evaluation.openDeny ?? []
-  })
-  return denies.toSorted(
-    ({ document, order }, other) =>
-      other.document.namespace.length - document.namespace.length || order - other.order,
-  )[0]
 }

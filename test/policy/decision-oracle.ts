@@ -1,6 +1,9 @@
 import { permissionGroups } from '../../src/catalog-api/permissions.ts'
-import { pending, unknown } from '../../src/policy/conditions/fact.ts'
-import type { AuthorizationRequest } from '../../src/policy/conditions/authorization-request.ts'
+import {
+  type AuthorizationRequest,
+  pending,
+  unknown,
+} from '../../src/policy/conditions/authorization-request.ts'
 import { conditionSamples } from './policy-conditions.ts'
 import type { WrittenPolicy, WrittenRule } from './policy-builder.ts'
 

@@ -1,7 +1,10 @@
 import fc from 'fast-check'
 import { anonymousPrincipal } from '../../src/identity/principal.ts'
-import { unknown, type Fact } from '../../src/policy/conditions/fact.ts'
-import type { AuthorizationRequest } from '../../src/policy/conditions/authorization-request.ts'
+import {
+  type AuthorizationRequest,
+  type Fact,
+  unknown,
+} from '../../src/policy/conditions/authorization-request.ts'
 import { conditionSamples } from './policy-conditions.ts'
 import {
   createAuthorizationRequest,

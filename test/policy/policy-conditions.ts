@@ -1,5 +1,8 @@
-import { pending, unknown } from '../../src/policy/conditions/fact.ts'
-import type { AuthorizationRequest } from '../../src/policy/conditions/authorization-request.ts'
+import {
+  type AuthorizationRequest,
+  pending,
+  unknown,
+} from '../../src/policy/conditions/authorization-request.ts'
 
 /** Outcome of a condition. An error and `unknown` are decided against the caller, `pending` by the assumption. */
 type Outcome = boolean | 'error' | 'pending'

@@ -187,20 +187,12 @@ it.each([
   ])
 })
 
-it('a comment that accepts nothing is a finding', () => {
-  const unused = 'accepts a finding of the check "until" about line'
-  expect(listMessages(`${ended}# lint: ok until elsewhere\n`)).toEqual([
-    expect.stringMatching(/^6:5 warning until /),
-    `11:1 warning accept ${unused} 11, but there is none; remove the comment`,
-  ])
-  expect(listMessages(ended.replace(firstLine, `${firstLine} # lint: ok subject later`))).toEqual([
-    expect.stringMatching(/^6:5 warning until /),
-    '6:11 warning accept accepts a finding of the check "subject" about line 6, but there is none; remove the comment',
-  ])
-  // Without a reason it is any comment.
-  expect(listMessages(ended.replace(firstLine, `${firstLine} # lint: ok until`))).toEqual([
-    expect.stringMatching(/^6:5 warning until /),
-  ])
+it.each([
+  ['on another line', `${ended}# lint: ok until elsewhere\n`],
+  ['of another check', ended.replace(firstLine, `${firstLine} # lint: ok subject later`)],
+  ['without a reason', ended.replace(firstLine, `${firstLine} # lint: ok until`)],
+])('a comment %s accepts nothing', (_where, text) => {
+  expect(listMessages(text)).toEqual([expect.stringMatching(/^6:5 warning until /)])
 })
 
 it('an unknown field with the name of a member of every object is like any other', () => {

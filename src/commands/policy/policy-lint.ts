@@ -12,10 +12,6 @@ import {
 import { runStep } from '../common/command-failure.ts'
 import { addSourceReport, type Report, type SourcePolicies } from './policy-command.ts'
 
-interface Options {
-  readonly strict?: true
-}
-
 export function addLint(policy: Command, io: Io): void {
   const command = policy
     .command('lint')
@@ -24,14 +20,17 @@ export function addLint(policy: Command, io: Io): void {
   addSourceReport(command, io, ['lint --policies policies --strict'], lint)
 }
 
-async function lint(loaded: SourcePolicies, options: Options): Promise<Report> {
+async function lint(loaded: SourcePolicies, options: { readonly strict?: true }): Promise<Report> {
   const store = loaded.settings?.identity.apiKeys?.store
   const keys =
     store === undefined ? [] : await runStep(`the API keys in ${store} cannot be read`, () => listKeys(store))
   const known = loaded.settings && listKnownCredentials(loaded.settings, keys)
   const ignored = await listIgnoredFiles(loaded.folders)
   const findings = [
-    ...ignored.map(({ name }) => createIgnoredFinding(name)),
+    ...ignored.map(({ name }): Finding => {
+      const message = 'is not read; expected .yaml or .yml'
+      return { level: 'info', check: 'ignored', file: name, line: 1, message }
+    }),
     ...lintWithShadowPolicies(loaded, known),
   ]
   const rows = findings.map(({ level, check, file, line, column, message }) => [
@@ -52,10 +51,6 @@ export function countFindings(findings: readonly Finding[]) {
   const count = (wanted: string): number => findings.filter(({ level }) => level === wanted).length
   const [errors, warnings] = [count('error'), count('warning')]
   return { errors, warnings, text: `${formatCount(errors, 'error')}, ${formatCount(warnings, 'warning')}` }
-}
-
-function createIgnoredFinding(file: string): Finding {
-  return { level: 'info', check: 'ignored', file, line: 1, message: 'is not read; expected .yaml or .yml' }
 }
 
 /** Lists the names that the settings and the API keys give. */

@@ -21,8 +21,6 @@ import {
   explain,
   findUnstatedFacts,
   formatGrants,
-  formatPolicySubject,
-  formatRule,
   formatSight,
   isConditionFact,
   isListing,
@@ -184,10 +182,6 @@ function decideFurther(set: PolicySet, request: AuthorizationRequest, stated: St
     })
 }
 
-interface WhoCanOptions {
-  readonly tag?: string
-}
-
 export function addWhoCan(policy: Command, io: Io): void {
   const command = policy
     .command('who-can')
@@ -205,7 +199,7 @@ export function addWhoCan(policy: Command, io: Io): void {
     command,
     io,
     examples,
-    (policies, name: string, id: Identifier | undefined, { tag = '' }: WhoCanOptions) => {
+    (policies, name: string, id: Identifier | undefined, { tag = '' }: { readonly tag?: string }) => {
       if ((tag === '') === (id === undefined)) command.error('error: expected either an id or --tag <tag>')
       const { set } = policies
       const operation = parseOperation(name, policies, command)
@@ -235,21 +229,15 @@ function formatTagged({ namespace, table, columns }: ReturnType<typeof whoCanTag
 }
 
 /** Says apart who sees the tagged columns of a table, the table without them, and nothing, if that differs. */
-function formatEntitlements(title: string, { columns, allowed, overruled }: Entitlements): readonly string[] {
-  const denied = overruled.map(
-    ({ subject, rule, deniedBy }) =>
-      `${formatPolicySubject(subject)}: ${formatRule(rule)} allows it, ${formatRule(deniedBy)} denies it`,
-  )
+function formatEntitlements(title: string, { columns, allowed }: Entitlements): readonly string[] {
   const first = `${title}:${allowed.length === 0 ? ' nobody' : ''}`
   if (allowed.every(({ restrictedBy }) => restrictedBy === undefined))
-    return [first, ...formatGrants(allowed), ...denied.map((line) => `  not ${line}`)]
+    return [first, ...formatGrants(allowed)]
   return [
     first,
     ...(['all', 'part', 'nothing'] as const).flatMap((sight) => {
       const own = allowed.filter(({ sees }) => sees === sight)
-      const others = sight === 'nothing' ? denied.map((line) => `    ${line}`) : []
-      if (own.length + others.length === 0) return []
-      return [`  sees ${formatSight(sight, columns)}:`, ...formatGrants(own, '    '), ...others]
+      return own.length === 0 ? [] : [`  sees ${formatSight(sight, columns)}:`, ...formatGrants(own, '    ')]
     }),
   ]
 }
@@ -262,12 +250,12 @@ export function addWhatCan(policy: Command, io: Io): void {
   addSourceReport(addCallerOptions(command), io, [example], ({ set }, options: CallerOptions) => {
     const caller = createPrincipal(options, set, io)
     const content = whatCan(set, caller)
-    const isNothing = content.every(({ permits }) => permits.length === 0)
-    return { content, lines: isNothing ? [`${caller.name} may do nothing`] : content.flatMap(formatAccess) }
+    if (content.every(({ permits }) => permits.length === 0))
+      return { content, lines: [`${caller.name} may do nothing`] }
+    const lines = content.flatMap(({ namespace, permits }) => {
+      const where = namespace.length === 0 ? 'everywhere' : `${formatIdentifierText(namespace)} and beneath`
+      return [`${where}${permits.length === 0 ? ': nothing' : ''}`, ...formatGrants(permits)]
+    })
+    return { content, lines }
   })
-}
-
-function formatAccess({ namespace, permits }: ReturnType<typeof whatCan>[number]): readonly string[] {
-  const where = namespace.length === 0 ? 'everywhere' : `${formatIdentifierText(namespace)} and beneath`
-  return [`${where}${permits.length === 0 ? ': nothing' : ''}`, ...formatGrants(permits)]
 }

@@ -1,5 +1,6 @@
 import type { PolicyKubernetesSettings } from '../../config/index.ts'
 import { createKubernetesClient, inCluster } from '../../kubernetes/index.ts'
+import { createThrottledLog } from '../../observability/index.ts'
 import {
   createStatusWriter,
   fileOfResource,
@@ -21,9 +22,11 @@ export function openPolicyResources(
     metrics
   for (const state of ['accepted', 'refused'] as const) metrics.policy_resources.set({ state }, 0)
   for (const name of names) connected.set({ kubernetes_namespace: name }, 0)
+  const logThrottled = createThrottledLog(log, 1)
   const status = createStatusWriter({
     client,
-    onError: ({ message }) => log.warn({ error: message }, 'policy status not written'),
+    onError: ({ message }) =>
+      logThrottled('warn', 'policy status', { error: message }, 'policy status not written'),
   })
   closers.push(() => status.close())
   /** Refusals that were logged, each until it changes. */

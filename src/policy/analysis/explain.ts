@@ -70,6 +70,9 @@ export function explain(
   const tags = formatTags(set.findTags(position))
   const question = { permission, position, caller: knownFromPrincipal(principal), input: request }
   const { rules } = listSteps(set, question)
+  const facts = report.facts.map(
+    (one) => `${one.name}: ${'value' in one ? JSON.stringify(one.value) : `unknown (${one.unknown})`}`,
+  )
   const levels = formatLevels(set, request, rules)
   // That of the steps says why it covers the operation.
   const deciding = rules.find((step) => step.document.name === rule?.policy && step.rule.id === rule.rule)
@@ -90,8 +93,11 @@ export function explain(
           `    columns  ${formatColumns(report.restriction.columns)}`,
           `    rows     ${report.restriction.rows ?? 'all'}`,
         ]),
-    ...requires.map(formatRequired),
-    `  facts  ${report.facts.map(formatFact).join(', ') || 'none'}`,
+    ...requires.map(({ permission, id, includesSubtree, requiredBy, decision }) => {
+      const object = `${includesSubtree ? 'everything beneath ' : ''}${formatIdentifierText(id)}`
+      return `  also requires ${permission} on ${object} (${requiredBy}): ${formatAnswer(decision)}`
+    }),
+    `  facts  ${facts.join(', ') || 'none'}`,
     ...(tags === '' ? [] : [`  tags   ${tags}`]),
     ...(levels.length === 0 ? ['no policy applies to this object or its parents'] : levels),
   ]
@@ -117,16 +123,6 @@ function describeUnknownBranch(permission: Permission): string {
   const { effect, unknownBranch } = isOperationName(permission) ? getOperation(permission) : {}
   if (effect !== 'read') return 'every branch'
   return unknownBranch === 'tag' ? 'that of the tag' : 'any branch'
-}
-
-function formatFact(fact: ReturnType<typeof listDecidedFacts>[number]): string {
-  return `${fact.name}: ${'value' in fact ? JSON.stringify(fact.value) : `unknown (${fact.unknown})`}`
-}
-
-function formatRequired(required: Requirement): string {
-  const { permission, id, includesSubtree, requiredBy, decision } = required
-  const object = `${includesSubtree ? 'everything beneath ' : ''}${formatIdentifierText(id)}`
-  return `  also requires ${permission} on ${object} (${requiredBy}): ${formatAnswer(decision)}`
 }
 
 function formatLevels(

@@ -83,21 +83,13 @@ interface ChangeSummary extends Omit<PolicyChange, 'operation' | keyof ObjectPos
 
 /** Summarizes changes for people: those that differ only in the operation or the position are one. */
 function summarizeDiff(changes: readonly PolicyChange[]): readonly ChangeSummary[] {
-  const byPosition = groupBy(changes, (change) => JSON.stringify({ ...change, operation: undefined }))
-  const located = [...byPosition.values()].flatMap((alike) => {
-    const operations = alike.map(({ operation }) => operation)
-    return alike.slice(0, 1).map(({ namespace, table, operation: _operation, ...change }) => ({
-      change,
-      operations,
-      position: { namespace, table },
-    }))
-  })
-  const merged = groupBy(located, ({ change, operations }) => JSON.stringify([change, operations]))
-  return [...merged.values()].flatMap((alike) =>
-    alike.slice(0, 1).map(({ change, operations }) => ({
-      ...change,
-      operations: new Set(operations),
-      positions: alike.map(({ position }) => position),
-    })),
+  const byCase = groupBy(changes, (change) => JSON.stringify({ ...change, operation: undefined }))
+  const merged = groupBy(byCase.values(), (alike) =>
+    JSON.stringify(alike.map((change) => ({ ...change, namespace: undefined, table: undefined }))),
   )
+  return [...merged.values()].flatMap((cases) => {
+    const positions = cases.flatMap((alike) => alike.slice(0, 1))
+    const operations = new Set(cases[0]?.map(({ operation }) => operation))
+    return positions.slice(0, 1).map((change) => ({ ...change, operations, positions }))
+  })
 }

@@ -79,20 +79,12 @@ export function whoCan(
   const { possible, restrictions } = listSteps(set, { permission, position, caller: anyCaller })
   const denies = possible.filter(({ rule }) => rule.effect === 'deny')
   const allows = possible.filter(({ rule }) => rule.effect === 'allow').toReversed()
-  const found = allows.flatMap((allow) =>
+  const allowed = allows.flatMap((allow) =>
     listSubjects(allow.rule.subjects).flatMap((subject) => {
       const own = matchSubjects(allow.rule.subjects, knownFromSubject(subject))
       if (own === false) return []
       const denying = selectAffecting(denies, subject)
-      const total = denying.find(({ subjects, condition }) => subjects === undefined && !condition)
-      return [{ allow, subject, except: own === true ? undefined : own.except, denying, total }]
-    }),
-  )
-  return {
-    /** Of a table: the columns that have the tag, or any; undefined if there are none. */
-    columns: columns.length > 0 ? columns : undefined,
-    allowed: found.flatMap(({ allow, subject, except, denying, total }) => {
-      if (total !== undefined) return []
+      if (denying.some(({ subjects, condition }) => subjects === undefined && !condition)) return []
       const isDenied = denying.some(({ isForSubject, condition }) => isForSubject && !condition)
       const restricting = selectAffecting(restrictions, subject)
       const sees: Sight = isDenied ? 'nothing' : findSight(restricting, columns)
@@ -107,7 +99,7 @@ export function whoCan(
         rule: reportRule(allow),
         sees,
         if: allow.rule.condition?.text,
-        except,
+        except: own === true ? undefined : own.except,
         restrictedBy: restrictedBy.length > 0 ? restrictedBy : undefined,
         unless: denying.map((deny) => ({
           rule: reportRule(deny),
@@ -117,10 +109,9 @@ export function whoCan(
       }
       return [grant satisfies Grant]
     }),
-    overruled: found.flatMap(({ allow, subject, total }) =>
-      total === undefined ? [] : [{ subject, rule: reportRule(allow), deniedBy: reportRule(total) }],
-    ),
-  }
+  )
+  /** Of a table, `columns` are those that have the tag, or any; undefined if there are none. */
+  return { columns: columns.length > 0 ? columns : undefined, allowed }
 }
 
 /**

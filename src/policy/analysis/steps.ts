@@ -23,16 +23,11 @@ export function listRules(documents: readonly PolicyDocument[]): readonly Locate
   return documents.flatMap((document) => document.rules.map((rule) => ({ document, rule })))
 }
 
-/** The answer to a question, and what becomes of the rules about it, from the root down; rules of one namespace keep their order. */
-interface Steps extends ReturnType<PolicySet['evaluate']> {
-  readonly rules: readonly Step[]
-  /** Those of the rules that apply or may apply. */
-  readonly possible: readonly Step[]
-  /** Of the table of the question, for the callers that it may be about. */
-  readonly restrictions: readonly RestrictionStep[]
-}
-
-export function listSteps(set: PolicySet, question: Question): Steps {
+/**
+ * Returns the answer to a question, and what becomes of the rules about it, from the root down; rules of one namespace keep
+ * their order.
+ */
+export function listSteps(set: PolicySet, question: Question) {
   const found: (Step | RestrictionStep)[] = []
   const result = set.evaluate(question, (step) => found.push(step))
   const steps = found.toSorted(
@@ -42,7 +37,9 @@ export function listSteps(set: PolicySet, question: Question): Steps {
   return {
     ...result,
     rules,
+    /** Those of the rules that apply or may apply. */
     possible: rules.filter(({ rule, outcome }) => outcome === 'open' || outcomeApplies(rule, outcome)),
+    /** Of the table of the question, for the callers that it may be about. */
     restrictions: steps.filter((step) => step.outcome === 'restricts'),
   }
 }

@@ -2,7 +2,14 @@ import type { Principal } from '../../identity/index.ts'
 import type { Identifier, ObjectKind, Permission } from '../../catalog-api/index.ts'
 import { getKeys } from '../../lib/index.ts'
 import type { ObjectTags } from '../tags/object-tags.ts'
-import type { Fact } from './fact.ts'
+
+/** Value of a fact that cannot be known; a condition that depends on it is decided against the caller. */
+export const unknown: unique symbol = Symbol('unknown')
+
+/** Value of a fact that is not known yet, or that may have any value. */
+export const pending: unique symbol = Symbol('pending')
+
+export type Fact<Value> = Value | typeof unknown | typeof pending
 
 /** Facts of the request head, read only if a condition refers to them. */
 export interface RequestFacts {
@@ -68,4 +75,29 @@ export const conditionFacts: readonly ConditionFact[] = getKeys(noFacts)
 
 export function isConditionFact(name: string): name is ConditionFact {
   return Object.hasOwn(noFacts, name)
+}
+
+export class MissingFactError extends Error {
+  override readonly name = 'MissingFactError'
+  readonly isPending: boolean
+
+  constructor(isPending: boolean) {
+    super(isPending ? 'a fact that is not known yet' : 'a fact that is not known')
+    this.isPending = isPending
+  }
+}
+
+const unknownFactError = new MissingFactError(false)
+export const pendingFactError = new MissingFactError(true)
+
+export function factValue<Value>(fact: Fact<Value>): Value {
+  if (fact === unknown) throw unknownFactError
+  if (fact === pending) throw pendingFactError
+  return fact
+}
+
+/** Returns a part of the input of a condition. A missing one is pending. */
+export function known<Part>(part: Part | undefined): Part {
+  if (part === undefined) throw pendingFactError
+  return part
 }

@@ -5,9 +5,8 @@ import {
   operationNames,
   type Permission,
 } from '../../catalog-api/index.ts'
-import type { ConditionFact, ConditionInput } from './authorization-request.ts'
-import { factValue, known } from './fact.ts'
-import { isUnderFolder } from './storage-path.ts'
+import { type ConditionFact, type ConditionInput, factValue, known } from './authorization-request.ts'
+import { isUnderFolder } from './condition-functions.ts'
 
 /**
  * What a policy requires of commits: that every new version has these metadata keys, each with a visible value; or that

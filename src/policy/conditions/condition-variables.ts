@@ -1,8 +1,16 @@
 import type { Principal } from '../../identity/index.ts'
 import { memoizeByObject, unknownAddress } from '../../lib/index.ts'
-import { readTags } from '../tags/object-tags.ts'
-import { factValue, known } from './fact.ts'
-import { conditionFacts, noFacts, type ConditionFact, type ConditionInput } from './authorization-request.ts'
+import type { ObjectTags } from '../tags/object-tags.ts'
+import {
+  type ConditionFact,
+  conditionFacts,
+  type ConditionInput,
+  type Fact,
+  factValue,
+  known,
+  noFacts,
+  unknown,
+} from './authorization-request.ts'
 
 export interface ConditionVariable {
   readonly type: string
@@ -73,4 +81,9 @@ function createFactVariable(name: ConditionFact): ConditionVariable {
 function createClientValue(address: string): ClientValue {
   if (address === unknownAddress) throw new Error('the address of the caller is unknown')
   return Object.assign(new ClientValue(), { address })
+}
+
+/** The tags for a condition that asks for some; unknown if no namespace or table of the policies has one of these. */
+function readTags({ names, vocabulary }: ObjectTags, asked: readonly string[]): Fact<readonly string[]> {
+  return names !== 'unknown' && asked.every((tag) => vocabulary.ofObjects.has(tag)) ? names : unknown
 }

@@ -1,12 +1,16 @@
 import { Environment, type ASTNode } from '@marcbachmann/cel-js'
 import { LRUCache } from 'lru-cache'
 import { getMembers, memoizeByObject, suggestSimilar } from '../../lib/index.ts'
-import { conditionFacts, type ConditionFact, type ConditionInput } from './authorization-request.ts'
+import {
+  type ConditionFact,
+  conditionFacts,
+  type ConditionInput,
+  pendingFactError,
+} from './authorization-request.ts'
 import { isViolated, type RequirementData } from './commit-requirements.ts'
 import { ConditionError, readLibraryError } from './condition-errors.ts'
 import { allowedFunctions, conditionFunctions, loopFunctions, replacesCall } from './condition-functions.ts'
 import { conditionTypes, conditionVariables } from './condition-variables.ts'
-import { pendingFactError } from './fact.ts'
 
 /** Plain data, so that policies can be passed between threads. */
 export interface Condition {
@@ -210,14 +214,8 @@ function isNode(value: unknown): value is ASTNode {
   return typeof getMembers(value)['op'] === 'string'
 }
 
-interface Call {
-  readonly node: Extract<ASTNode, { readonly op: 'call' | 'rcall' }>
-  readonly name: string
-  /** Without what it is called on. */
-  readonly args: readonly ASTNode[]
-}
-
-export function readCall(node: ASTNode): Call | undefined {
+/** Returns the name and the arguments of a call, without what it is called on; undefined for another node. */
+export function readCall(node: ASTNode) {
   if (node.op === 'call') return { node, name: node.args[0], args: node.args[1] }
   return node.op === 'rcall' ? { node, name: node.args[0], args: node.args[2] } : undefined
 }

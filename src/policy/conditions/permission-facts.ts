@@ -17,13 +17,15 @@ import {
 } from '../../catalog-api/index.ts'
 import { groupBy } from '../../lib/index.ts'
 import {
+  type ConditionFact,
   conditionFacts,
+  type Fact,
   isConditionFact,
   noFacts,
-  type ConditionFact,
   type OperationFacts,
+  pending,
+  unknown,
 } from './authorization-request.ts'
-import { pending, unknown, type Fact } from './fact.ts'
 
 /** Facts stated by a request, and facts that its unread part may still state. */
 export interface KnownFacts {

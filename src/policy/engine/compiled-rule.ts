@@ -1,6 +1,5 @@
-import type { Permission } from '../../catalog-api/index.ts'
-import { getEvaluator, type Evaluate } from '../conditions/condition.ts'
-import { createNameMatcher, type NameMatcher } from '../conditions/name-pattern.ts'
+import { getEvaluator } from '../conditions/condition.ts'
+import { createNameMatcher } from '../conditions/name-pattern.ts'
 import type { PolicyDocument, PolicyRule } from '../language/policy-document.ts'
 import type { Decision, RuleReference } from './decision.ts'
 import { noNames, type SubjectNumbers } from './subject.ts'
@@ -14,48 +13,38 @@ interface RuleContext {
   readonly onConditionFailure: ReportConditionFailure
 }
 
-export class CompiledRule implements LocatedRule {
-  readonly document: PolicyDocument
-  readonly rule: PolicyRule
-  /** Position among all rules, by file and then from top to bottom. */
-  readonly order: number
-  readonly effect: 'allow' | 'deny'
-  readonly permissions: ReadonlySet<Permission>
-  /** Numbers of subjects and of excepted subjects. */
-  readonly subjects: readonly number[]
-  readonly except: readonly number[]
-  /** Undefined if the rule covers the namespace itself and everything beneath it. */
-  readonly tables: readonly NameMatcher[] | undefined
-  readonly condition: PolicyRule['condition']
-  readonly evaluate: Evaluate | undefined
-  /** Decision if this rule decides. */
-  readonly decision: Decision
-  readonly #onConditionFailure: ReportConditionFailure
+/** A rule, with what decisions need of it. */
+export type CompiledRule = ReturnType<typeof compileRule>
 
-  constructor(located: LocatedRule, order: number, { subjects, revision, onConditionFailure }: RuleContext) {
-    const { document, rule } = located
-    this.document = document
-    this.rule = rule
-    this.order = order
-    this.effect = rule.effect
-    this.permissions = rule.permissions
-    this.subjects = subjects.assign(rule.subjects)
-    this.except = subjects.assign(rule.subjects.except ?? noNames)
-    this.tables = rule.tables?.map(createNameMatcher)
-    this.condition = rule.condition
-    this.evaluate = rule.condition && getEvaluator(rule.condition)
-    this.decision = createDecision(located, revision)
-    this.#onConditionFailure = onConditionFailure
-  }
-
-  reportFailure(error: unknown): void {
-    this.#onConditionFailure(createRuleReference(this), this.effect, error)
+/** `order` is the position among all rules, by file and then from top to bottom. */
+export function compileRule(
+  { document, rule }: LocatedRule,
+  order: number,
+  { subjects, revision, onConditionFailure }: RuleContext,
+) {
+  const { effect, permissions, condition } = rule
+  const reference = createRuleReference({ document, rule })
+  return {
+    document,
+    rule,
+    order,
+    effect,
+    permissions,
+    condition,
+    /** Numbers of subjects and of excepted subjects. */
+    subjects: subjects.assign(rule.subjects),
+    except: subjects.assign(rule.subjects.except ?? noNames),
+    /** Undefined if the rule covers the namespace itself and everything beneath it. */
+    tables: rule.tables?.map(createNameMatcher),
+    evaluate: condition && getEvaluator(condition),
+    /** Decision if this rule decides. */
+    decision: createDecision(rule, reference, revision),
+    reportFailure: (error: unknown) => onConditionFailure(reference, effect, error),
   }
 }
 
-function createDecision(located: LocatedRule, revision: string): Decision {
-  const { effect, message } = located.rule
-  const rule = Object.freeze(createRuleReference(located))
+function createDecision({ effect, message }: PolicyRule, rule: RuleReference, revision: string): Decision {
+  Object.freeze(rule)
   if (effect === 'allow') return Object.freeze({ allowed: true, rule, revision })
   const denial = { allowed: false, reason: 'denied', rule, revision } as const
   return Object.freeze(message === undefined ? denial : { ...denial, message })

@@ -1,13 +1,16 @@
 import type { Permission } from '../../catalog-api/index.ts'
-import type { AuthorizationRequest, ConditionInput } from '../conditions/authorization-request.ts'
+import {
+  type AuthorizationRequest,
+  type ConditionInput,
+  MissingFactError,
+} from '../conditions/authorization-request.ts'
 import type { Condition, Evaluate } from '../conditions/condition.ts'
-import { MissingFactError } from '../conditions/fact.ts'
 import type { Implication } from '../language/policy-vocabulary.ts'
 import type { NamedRestriction } from '../restrictions/restriction.ts'
 import { resolveRestriction, type ObjectTags } from '../tags/object-tags.ts'
 import { createRuleReference, type CompiledRule, type LocatedRule } from './compiled-rule.ts'
 import { readsPart } from './object-position.ts'
-import type { PolicyNode, RestrictingRule, RuleIndex, TreePosition } from './policy-tree.ts'
+import type { PolicyNode, RuleIndex, TreePosition } from './policy-tree.ts'
 import { matchSubjects, type KnownCaller, type SubjectMatch } from './subject.ts'
 
 /** Any table in the namespace of the rules, including tables that do not exist yet. */
@@ -252,15 +255,16 @@ export function visitSteps(evaluation: Evaluation, visit: Visit): void {
     isStopped ||= node.stopsInheritance
   }
   if (!readsPart(permission)) return
-  for (const restricting of listRestrictions(evaluation)) {
-    const { compiled } = restricting
-    visit({
-      ...describeRule(compiled, permission),
-      outcome: 'restricts',
-      match: matchCaller(compiled, evaluation),
-      condition: undefined,
-      restriction: nameRestriction(restricting, tags),
-    })
+  for (const rule of listRestrictions(evaluation)) {
+    const match = matchCaller(rule, evaluation)
+    for (const restriction of nameRestriction(rule, tags))
+      visit({
+        ...describeRule(rule, permission),
+        outcome: 'restricts',
+        match,
+        condition: undefined,
+        restriction,
+      })
   }
 }
 
@@ -269,23 +273,23 @@ export function describeRule({ document, rule }: CompiledRule, permission: Permi
 }
 
 /** Returns the restrictions of the table that name the caller, or may. */
-export function listRestrictions(evaluation: Evaluation): readonly RestrictingRule[] {
+export function listRestrictions(evaluation: Evaluation): readonly CompiledRule[] {
   const { caller, known, position } = evaluation
   if (position.node.depth !== position.depth) return []
-  return position.node.restrictions.filter(({ compiled }) => {
+  return position.node.restrictions.filter((rule) => {
     // Other rules of a decision are found by the numbers of its caller.
-    if (known === undefined && !compiled.subjects.some((number) => caller?.has(number))) return false
-    const outcome = judgeRule(compiled, evaluation, position.table)
+    if (known === undefined && !rule.subjects.some((number) => caller?.has(number))) return false
+    const outcome = judgeRule(rule, evaluation, position.table)
     return outcome === 'applies' || outcome === 'open'
   })
 }
 
-/** What a restriction leaves of a table with these tags. */
-export function nameRestriction(
-  { compiled, restriction }: RestrictingRule,
-  tags: ObjectTags,
-): NamedRestriction {
-  return { ...resolveRestriction(restriction, tags), rule: createRuleReference(compiled) }
+/** What a restriction leaves of a table with these tags; nothing for another rule. */
+export function nameRestriction(located: LocatedRule, tags: ObjectTags): readonly NamedRestriction[] {
+  const { restriction } = located.rule
+  return restriction === undefined
+    ? []
+    : [{ ...resolveRestriction(restriction, tags), rule: createRuleReference(located) }]
 }
 
 function isReservedAbove({ parent }: PolicyNode, permission: Permission): boolean {

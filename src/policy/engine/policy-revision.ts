@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { getMembers, memoizeByObject, type Steps } from '../../lib/index.ts'
-import { isExtraOperationName, type Permission, permissionNames } from '../../catalog-api/index.ts'
+import type { Permission } from '../../catalog-api/index.ts'
 import type { PolicyDocument } from '../language/policy-document.ts'
 
 /** SHA-256 in hex. Names of documents must be unique. Layout, comments, descriptions and file names have no effect. */
@@ -28,8 +28,5 @@ function replaceMember(key: string, value: unknown): unknown {
 
 /** Groups of operations are expanded, so the revision changes if a group changes. */
 const formatPermissions = memoizeByObject((permissions: ReadonlySet<Permission>) =>
-  [
-    ...permissionNames.filter((name) => permissions.has(name)),
-    ...[...permissions].filter(isExtraOperationName).toSorted(),
-  ].join(' '),
+  [...permissions].toSorted().join(' '),
 )

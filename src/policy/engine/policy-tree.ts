@@ -1,6 +1,5 @@
 import type { Identifier, Permission } from '../../catalog-api/index.ts'
 import type { PolicyDocument } from '../language/policy-document.ts'
-import type { WrittenRestriction } from '../restrictions/restriction.ts'
 import { inheritTags, listTags, noTags, type ObjectTags } from '../tags/object-tags.ts'
 import type { CompiledRule } from './compiled-rule.ts'
 import type { ObjectPosition } from './object-position.ts'
@@ -26,12 +25,6 @@ export function appendTo<Key, Value>(lists: Map<Key, Value[]>, key: Key, value: 
 
 const noPermissions: ReadonlySet<Permission> = new Set()
 
-/** A deny that leaves a part of its tables. */
-export interface RestrictingRule {
-  readonly compiled: CompiledRule
-  readonly restriction: WrittenRestriction
-}
-
 export class PolicyNode {
   readonly parent: PolicyNode | undefined
   readonly depth: number
@@ -44,7 +37,7 @@ export class PolicyNode {
   denies: RuleIndex | undefined
   allows: RuleIndex | undefined
   /** The denies that leave a part of a table. */
-  readonly restrictions: RestrictingRule[] = []
+  readonly restrictions: CompiledRule[] = []
   /** Whether allows of the namespaces above are not inherited. */
   stopsInheritance = false
   /** Permissions that policies of namespaces beneath cannot allow. */
@@ -72,8 +65,7 @@ export class PolicyNode {
     const index =
       rule.effect === 'deny' ? (this.denies ??= new RuleIndex()) : (this.allows ??= new RuleIndex())
     index.add(rule)
-    const { restriction } = rule.rule
-    if (restriction !== undefined) this.restrictions.push({ compiled: rule, restriction })
+    if (rule.rule.restriction !== undefined) this.restrictions.push(rule)
   }
 
   /** Sets the tags, which the policies of the namespace add to those of the parent. */

@@ -13,10 +13,8 @@ export interface ProblemPlace {
   readonly index?: number
 }
 
-/** A part of a document that has been checked. */
 interface Checked<Value> {
   readonly isValid: boolean
-  /** If it is not valid, as written, but for the members that are mistaken or missing. */
   readonly value: Value
 }
 
@@ -122,7 +120,10 @@ export class DocumentReader {
     }
   }
 
-  /** Returns a part that has been checked, as of the type that its schema has. Mistaken members are replaced, if only by undefined. */
+  /**
+   * Returns a part that has been checked, as of the type that its schema has. If it is not valid, members that are mistaken or
+   * missing are replaced, if only by undefined.
+   */
   read<Value>(path: Path, replacing: Readonly<Record<string, unknown>> = {}): Checked<Value> {
     const written = getValue(this.value, path)
     const mistaken = this.mistaken.get(joinPath(path))

@@ -11,13 +11,9 @@ export const expectedVariable =
 
 /** Names of variables have no dash, so that `{3f2504e0-4f89}` in the name of a group is none. */
 const name = '[A-Za-z][A-Za-z0-9_]*'
-const variableName = new RegExp(`^${name}$`)
+export const variableName = new RegExp(`^${name}$`)
 /** Also `{{ team }}` and `${team}`, as other languages of templates have it. Bounded, so that the time of a search is linear. */
 const placeholder = new RegExp(String.raw`\$?\{{1,2}\s{0,9}(${name})\s{0,9}\}{1,2}`, 'g')
-
-export function isVariableName(text: string): boolean {
-  return variableName.test(text)
-}
 
 export function formatPlaceholder(variable: string): string {
   return `{${variable}}`

@@ -5,13 +5,12 @@ import type { DecisionTest } from '../testing/decision-test.ts'
 import { DocumentReader, type WrittenDocument } from './document-reader.ts'
 import {
   formatPlaceholder,
-  isVariableName,
+  variableName,
   mergeByPolicy,
   nameDocument,
   type PolicyInstance,
 } from './for-each.ts'
-import { type AcceptedFinding, type PolicyDocument, type PolicyRule } from './policy-document.ts'
-import type { PolicyProblem } from './policy-error.ts'
+import type { PolicyDocument, PolicyProblem, PolicyRule } from './policy-document.ts'
 import {
   exampleOf,
   forEachSchema,
@@ -80,7 +79,7 @@ interface ParsedFile extends Pick<WrittenDocument, 'locate' | 'fields'> {
   readonly file: string
   readonly vocabulary: PolicyVocabulary
   readonly schemas: PolicySchemas
-  readonly accepted: readonly AcceptedFinding[]
+  readonly accepted: PolicyDocument['accepted']
   readonly documents: PolicyDocument[]
   readonly tests: DecisionTest[]
 }
@@ -124,7 +123,7 @@ function readForEach(reader: DocumentReader): readonly PolicyInstance[] | undefi
   const path = ['forEach'] as const
   reader.check(forEachSchema, path)
   const [[variable, written] = ['', undefined], ...more] = Object.entries(getMembers(document['forEach']))
-  if (!isVariableName(variable) || more.length > 0) return []
+  if (!variableName.test(variable) || more.length > 0) return []
   const placeholder = formatPlaceholder(variable)
   const { namespace } = document
   // An error in another name is reported elsewhere.
@@ -215,14 +214,14 @@ const accepting = /^(?<before>.*?)#\s*lint: ok\s+(?<check>[\w-]+)\s+(?<reason>\S
  * Reads the comments `# lint: ok CHECK reason` of a file. Each accepts findings about the line that it ends or, if it has a
  * line of its own, about the next line that is no comment.
  */
-function readAccepted(text: string): readonly AcceptedFinding[] {
-  if (!text.includes('lint: ok')) return []
-  const lines = text.split('\n')
-  return lines.flatMap((line, index) => {
+function readAccepted(text: string): PolicyDocument['accepted'] {
+  const lines = text.includes('lint: ok') ? text.split('\n') : []
+  const accepted = lines.flatMap((line, index) => {
     const { before, check, reason } = accepting.exec(line)?.groups ?? {}
-    if (before === undefined || check === undefined || reason === undefined) return []
+    if (before === undefined || reason === undefined) return []
     const below = lines.slice(index + 1).findIndex((other) => !/^\s*(?:#|$)/.test(other))
     const target = before.trim() === '' ? index + 1 + below : index
-    return [{ check, reason, about: target + 1, line: index + 1, column: before.length + 1 }]
+    return [[`${target + 1} ${check}`, reason] as const]
   })
+  return new Map(accepted)
 }

@@ -52,14 +52,6 @@ export interface PolicyRule extends Coverage, Position {
   readonly restriction?: WrittenRestriction
 }
 
-/** A finding of a check that is intended, at the position of the comment that accepts it. */
-export interface AcceptedFinding extends Position {
-  readonly check: string
-  readonly reason: string
-  /** The line of the rule, or of the document, that the finding is about. */
-  readonly about: number
-}
-
 /** A policy, or that for one value of its `forEach`, at the position of its name. */
 export interface PolicyDocument extends Position {
   /** Unique: that of the policy, and with `forEach` the value, as in `teams[crm]`. */
@@ -79,10 +71,37 @@ export interface PolicyDocument extends Position {
   readonly contact: string | undefined
   /** Tags of the namespace and its tables; undefined if it declares none. */
   readonly tags: DeclaredTags | undefined
-  /** Findings of `policy lint` about the file that are intended. */
-  readonly accepted: readonly AcceptedFinding[]
+  /** Why findings of `policy lint` about the file are intended, by line and check: `12 until`. */
+  readonly accepted: ReadonlyMap<string, string>
   /** Includes commit requirements and restrictions, as deny rules. */
   readonly rules: readonly PolicyRule[]
   /** Relative to the policy folder. */
   readonly file: string
+}
+
+export interface PolicyProblem {
+  /** Relative to the policy folder. */
+  readonly file: string
+  /** From 1; undefined if the error concerns the whole file, for example if it cannot be read. */
+  readonly line?: number
+  readonly column?: number
+  readonly message: string
+}
+
+/**
+ * Thrown if policies cannot be used. Contains all errors; the message has one line `file:line:column: error` for each.
+ */
+export class PolicyError extends Error {
+  override readonly name = 'PolicyError'
+  readonly problems: readonly PolicyProblem[]
+
+  constructor(problems: readonly PolicyProblem[]) {
+    super(problems.map(formatProblem).join('\n'))
+    this.problems = problems
+  }
+}
+
+/** `file:line:column: error`. */
+export function formatProblem({ file, line, column, message }: PolicyProblem): string {
+  return line === undefined ? `${file}: ${message}` : `${file}:${line}:${column ?? 1}: ${message}`
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { acceptanceHint } from '../../config/index.ts'
 import { memoizeByObject } from '../../lib/index.ts'
-import { expectedVariable, isVariableName } from './for-each.ts'
+import { expectedVariable, variableName } from './for-each.ts'
 import { fileApiVersion, policyKind, resourceApiVersion } from './policy-document.ts'
 import { builtInVocabulary, type PolicyVocabulary } from './policy-vocabulary.ts'
 import { createRestrictionSchema, createTagsSchema } from './restriction-schema.ts'
@@ -38,7 +38,7 @@ export const forEachSchema = checked(
   mapOf(fullList(label, '[crm, billing]'), expectedVariable),
   (variables, report) => {
     const [variable = '', ...more] = Object.keys(variables)
-    if (more.length > 0 || !isVariableName(variable)) {
+    if (more.length > 0 || !variableName.test(variable)) {
       const found = Object.keys(variables).map((key) => JSON.stringify(key))
       report(` has ${found.join(', ') || 'no variable'}; expected ${expectedVariable}`)
     }

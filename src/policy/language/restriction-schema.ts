@@ -1,7 +1,8 @@
 import { z } from 'zod'
-import { getOperation, operationNames } from '../../catalog-api/index.ts'
+import { operationNames } from '../../catalog-api/index.ts'
 import { getMembers, isObject } from '../../lib/index.ts'
 import { getValue } from '../../settings/index.ts'
+import { readsPart } from '../engine/object-position.ts'
 import { columnTypes, type VisibleColumns } from '../restrictions/column-types.ts'
 import { FilterError } from '../restrictions/filter-tokens.ts'
 import { readRows, type WrittenRestriction } from '../restrictions/restriction.ts'
@@ -67,7 +68,7 @@ function isWithout(columns: unknown): columns is z.output<typeof columnsWithout>
   return Array.isArray(getMembers(columns)['without'])
 }
 
-const readingOperations = operationNames.filter((name) => getOperation(name).readsPart !== undefined)
+const readingOperations = operationNames.filter(readsPart)
 
 export function createRestrictionSchema({ tables }: NameSchemas) {
   return checked(
@@ -112,7 +113,7 @@ export function readRestriction(
   })
   const { id, subjects, tables, columns, rows } = value
   if (!isObject(getValue(reader.value, path))) return undefined
-  const denied = vocabulary.permissions.names.filter((name) => !readingOperations.some((one) => one === name))
+  const denied = vocabulary.permissions.names.filter((name) => !readsPart(name))
   return {
     id,
     effect: 'deny',

@@ -4,7 +4,7 @@ import { parseTimestamp } from '../../lib/index.ts'
 import { createRequirement } from '../conditions/commit-requirements.ts'
 import { ConditionError } from '../conditions/condition-errors.ts'
 import { compileCondition, type Condition } from '../conditions/condition.ts'
-import { validateFolder } from '../conditions/storage-path.ts'
+import { validateFolder } from '../conditions/condition-functions.ts'
 import { isNamespaceMember } from '../engine/object-position.ts'
 import type { DocumentReader, Path } from './document-reader.ts'
 import type { NamedSubjects, PolicyRule, Subjects } from './policy-document.ts'
@@ -237,13 +237,14 @@ export function readCommits(reader: DocumentReader, vocabulary: PolicyVocabulary
     const coverage = vocabulary.cover(['change', 'credentials'], 'deny')
     return [{ ...common, ...coverage, id: 'commits', condition: undefined, ...reader.position(['commits']) }]
   }
-  return [
-    ...(folders === undefined ? [] : [['folders', createRequirement({ folders })] as const]),
-    ...(metadata === undefined ? [] : [['metadata', createRequirement({ metadata })] as const]),
-  ].map(([name, requirement]) => ({
+  const requirements = {
+    ...(folders && { folders: { folders } }),
+    ...(metadata && { metadata: { metadata } }),
+  }
+  return Object.entries(requirements).map(([name, requirement]) => ({
     ...common,
     id: `commits.${name}`,
-    ...requirement,
+    ...createRequirement(requirement),
     ...reader.position(['commits', name]),
   }))
 }

@@ -2,8 +2,13 @@ import { type Steps, suggestSimilar } from '../../lib/index.ts'
 import { matchesAny } from '../conditions/name-pattern.ts'
 import { PolicyTree } from '../engine/policy-tree.ts'
 import type { ParsedPolicies } from '../language/parse-policies.ts'
-import type { PolicyDocument, PolicyRule } from '../language/policy-document.ts'
-import { formatProblem, PolicyError, type PolicyProblem } from '../language/policy-error.ts'
+import {
+  formatProblem,
+  type PolicyDocument,
+  PolicyError,
+  type PolicyProblem,
+  type PolicyRule,
+} from '../language/policy-document.ts'
 import { getPolicyName } from '../language/for-each.ts'
 import type { Position } from '../language/read-yaml.ts'
 import { FilterError } from '../restrictions/filter-tokens.ts'

@@ -7,8 +7,7 @@ import type { ReportConditionFailure } from '../engine/compiled-rule.ts'
 import type { Decision } from '../engine/decision.ts'
 import { readsPart } from '../engine/object-position.ts'
 import { parsePolicySteps, type ParsedPolicies } from '../language/parse-policies.ts'
-import type { PolicyDocument } from '../language/policy-document.ts'
-import { PolicyError } from '../language/policy-error.ts'
+import { type PolicyDocument, PolicyError } from '../language/policy-document.ts'
 import {
   builtInVocabulary,
   createPolicyVocabulary,
@@ -136,11 +135,7 @@ export function withShadow(
   candidate: PolicySet,
   reportDifference: (difference: ShadowDifference) => void,
 ): PolicySet {
-  function compare(
-    request: AuthorizationRequest,
-    decision: Decision,
-    alternative: Decision | undefined,
-  ): Decision {
+  function compare(request: AuthorizationRequest, decision: Decision, alternative?: Decision): Decision {
     if (alternative?.allowed !== decision.allowed)
       reportDifference({ request, live: decision, candidate: alternative })
     return decision

@@ -1,7 +1,6 @@
 import { type FollowedFiles, followFiles, runAtOnce, runInSlices } from '../../lib/index.ts'
 import type { ReportConditionFailure } from '../engine/compiled-rule.ts'
-import type { PolicyDocument } from '../language/policy-document.ts'
-import { PolicyError } from '../language/policy-error.ts'
+import { type PolicyDocument, PolicyError } from '../language/policy-document.ts'
 import { builtInVocabulary, type PolicyVocabulary } from '../language/policy-vocabulary.ts'
 import type { PolicySet } from '../policy-set.ts'
 import { assertAnyPolicy, assertDocuments, collectDocuments } from './document-problems.ts'
@@ -19,11 +18,7 @@ import {
  * Opens a source of policy documents: a folder, a Kubernetes cluster. A source watches its documents until it is closed,
  * and calls `observer.load` at least once before the promise resolves. Throws PolicyError if the first read fails.
  */
-export type OpenDocumentSource = (observer: DocumentObserver) => Promise<DocumentSource>
-
-interface DocumentSource {
-  close(): void
-}
+export type OpenDocumentSource = (observer: DocumentObserver) => Promise<{ close(): void }>
 
 /** Receives what a source reads. Each source has its own, so an error in one source holds back no other. */
 export interface DocumentObserver {
@@ -63,13 +58,7 @@ interface PolicyChange {
 }
 
 /** The policies in force, reloaded on change until closed. */
-export interface PolicySource {
-  /** Read it once per request, so that one set decides the whole request. */
-  current(): PolicySet
-  /** Returns the folders whose last change could not be loaded. */
-  listFailingFolders(): readonly string[]
-  close(): void
-}
+export type PolicySource = Awaited<ReturnType<typeof combineSources>>
 
 /**
  * Compiles the documents of all sources into one set. A change of a source takes effect completely or not at all, and
@@ -78,8 +67,8 @@ export interface PolicySource {
 export async function combineSources(
   openers: PolicySources,
   { onConditionFailure, onShadowDifference = () => undefined, onChange }: PolicySourceOptions = {},
-): Promise<PolicySource> {
-  const sources: DocumentSource[] = []
+) {
+  const sources: { close(): void }[] = []
   let documents: ReadonlyMap<string | undefined, readonly PolicyDocument[]> = new Map()
   let current: PolicySet | undefined
   const failing = new Map<string | undefined, PolicyError>()
@@ -136,8 +125,10 @@ export async function combineSources(
     current = set
     for (const folder of failing.keys()) report(folder, set)
     return {
-      current: () => current ?? set,
-      listFailingFolders: () => [...failing.keys()].flatMap((folder) => folder ?? []),
+      /** Read it once per request, so that one set decides the whole request. */
+      current: (): PolicySet => current ?? set,
+      /** Returns the folders whose last change could not be loaded. */
+      listFailingFolders: (): readonly string[] => [...failing.keys()].flatMap((folder) => folder ?? []),
       close,
     }
   } catch (error) {

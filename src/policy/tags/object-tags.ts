@@ -1,4 +1,3 @@
-import { unknown, type Fact } from '../conditions/fact.ts'
 import type { Position } from '../language/read-yaml.ts'
 import type { ColumnType } from '../restrictions/column-types.ts'
 import type { TableRestriction, WrittenRestriction } from '../restrictions/restriction.ts'
@@ -72,14 +71,6 @@ export function inheritTags(
   if (others.length > 0) return { ...parent, names: 'unknown' }
   if (tags === 'unknown' || parent.names === 'unknown') return { ...parent, names: 'unknown', columns }
   return { ...parent, names: [...new Set([...parent.names, ...tags])], columns }
-}
-
-/** The tags for a condition that asks for some; unknown if no namespace or table of the policies has one of these. */
-export function readTags(
-  { names, vocabulary }: ObjectTags,
-  asked: readonly string[],
-): Fact<readonly string[]> {
-  return names !== 'unknown' && asked.every((tag) => vocabulary.ofObjects.has(tag)) ? names : unknown
 }
 
 /** What a restriction leaves of a table. By tags, no column remains if one of them is declared nowhere. */

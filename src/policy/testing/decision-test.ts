@@ -36,15 +36,18 @@ export interface DecisionTest extends Expectation {
 
 export type TestResult = ReturnType<typeof runTests>['results'][number]
 
-interface Disagreement {
-  readonly operation: Permission
+interface Parts {
   readonly decided: 'allow' | 'deny'
-  readonly rule?: RuleReference
   /** What the caller reads about the denial, if the test expects a message. */
-  readonly message?: string
+  readonly message?: string | undefined
   /** The condition on rows that restrictions add, and the columns that they leave. */
-  readonly sends?: string
-  readonly columns?: readonly string[]
+  readonly sends?: string | undefined
+  readonly columns?: readonly string[] | undefined
+}
+
+interface Disagreement extends Parts {
+  readonly operation: Permission
+  readonly rule?: RuleReference
 }
 
 /**
@@ -112,46 +115,36 @@ function formatSorted(names: Iterable<string> | undefined): string | undefined {
 }
 
 /** Formats what a failed test expects, and what was decided instead: once for operations that are decided alike. */
-export function formatDisagreements({
-  disagreements,
-  expected,
-  expectedRule,
-  expectedMessage,
-  expectedSends,
-  expectedColumns,
-}: TestResult): readonly string[] {
-  const by = expectedRule === undefined ? '' : ` by ${expectedRule}`
-  const expectation = formatOutcome(`${expected}${by}`, expectedMessage, expectedSends, expectedColumns)
-  const found = disagreements.map(
-    ({ operation, decided, rule, message = '', sends = 'no condition on rows', columns = ['all'] }) => {
-      const isAllowed = decided === 'allow'
-      const decision = formatOutcome(
-        `${decided}${rule === undefined ? ': no rule allows it' : ` by ${formatRule(rule)}`}`,
-        isAllowed || expectedMessage === undefined ? undefined : message,
-        isAllowed && expectedSends !== undefined ? sends : undefined,
-        isAllowed && expectedColumns !== undefined ? columns : undefined,
-      )
-      return { operation, decision }
-    },
-  )
+export function formatDisagreements({ disagreements, ...test }: TestResult): readonly string[] {
+  const asked: Parts = {
+    decided: test.expected,
+    message: test.expectedMessage,
+    sends: test.expectedSends,
+    columns: test.expectedColumns,
+  }
+  const by = test.expectedRule === undefined ? '' : ` by ${test.expectedRule}`
+  const found = disagreements.map(({ operation, rule, ...parts }) => {
+    const by = rule === undefined ? ': no rule allows it' : ` by ${formatRule(rule)}`
+    return { operation, decision: formatParts(parts, by, asked) }
+  })
   return [...groupBy(found, ({ decision }) => decision)].flatMap(([decision, alike]) => [
     describePermissionSet(new Set(alike.map(({ operation }) => operation))),
-    `  expected  ${expectation}`,
+    `  expected  ${formatParts(asked, by, asked)}`,
     `  decided   ${decision}`,
   ])
 }
 
-/** With what callers read, and what restrictions send and leave, as far as a test asks for it. */
-function formatOutcome(
-  decision: string,
-  message: string | undefined,
-  sends: string | undefined,
-  columns: readonly string[] | undefined,
+/** The decision with the parts that the test states. */
+function formatParts(
+  { decided, message = '', sends = 'no condition on rows', columns = ['all'] }: Parts,
+  by: string,
+  asked: Parts,
 ): string {
-  const parts = [
-    ...(message === undefined ? [] : [`message ${JSON.stringify(message)}`]),
-    ...(sends === undefined ? [] : [`sends ${sends}`]),
-    ...(columns === undefined ? [] : [`columns ${columns.join(', ') || 'none'}`]),
-  ]
-  return [decision, ...parts].join(', ')
+  const isAllowed = decided === 'allow'
+  return [
+    decided + by,
+    ...(isAllowed || asked.message === undefined ? [] : [`message ${JSON.stringify(message)}`]),
+    ...(isAllowed && asked.sends !== undefined ? [`sends ${sends}`] : []),
+    ...(isAllowed && asked.columns !== undefined ? [`columns ${columns.join(', ') || 'none'}`] : []),
+  ].join(', ')
 }

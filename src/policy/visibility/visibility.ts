@@ -3,16 +3,11 @@ import {
   getOperation,
   type Identifier,
   isOperationName,
-  type ObjectKind,
   operationNames,
   type Permission,
 } from '../../catalog-api/index.ts'
 import type { Principal } from '../../identity/index.ts'
-import type {
-  AuthorizationRequest,
-  OperationFacts,
-  RequestFacts,
-} from '../conditions/authorization-request.ts'
+import type { AuthorizationRequest, RequestFacts } from '../conditions/authorization-request.ts'
 import { sampleName } from '../conditions/name-pattern.ts'
 import { constantFacts } from '../conditions/permission-facts.ts'
 import type { CompiledRule } from '../engine/compiled-rule.ts'
@@ -56,17 +51,11 @@ export interface Visibility {
  * The permission to describe an object, with the facts of any request to describe it: callers that may describe one
  * branch or tag of a table may know that the table exists.
  */
-interface DescribePermission {
-  readonly permission: Permission
-  readonly operation: OperationFacts
-}
-
-export const describePermissionsByKind = new Map<ObjectKind, DescribePermission>(
+export const describePermissionsByKind = new Map(
   operationNames.flatMap((permission) =>
-    getOperation(permission).describesKinds.map((kind) => [
-      kind,
-      { permission, operation: constantFacts(permission) },
-    ]),
+    getOperation(permission).describesKinds.map(
+      (kind) => [kind, { permission, operation: constantFacts(permission) }] as const,
+    ),
   ),
 )
 
@@ -75,7 +64,7 @@ export const describePermissions = {
   table: requireDescribePermission('table'),
 }
 
-function requireDescribePermission(kind: ObjectKind): DescribePermission {
+function requireDescribePermission(kind: VisibleKind) {
   const found = describePermissionsByKind.get(kind)
   if (found === undefined) throw new Error(`no operation describes a ${kind}`)
   return found

@@ -20,13 +20,11 @@ const withRules = (rules: string) => folderWith({ 'p.yaml': policy(rules) })
 it.each([
   ['DropTable', noViews, removal],
   ['RenameTable', noSecret, move],
-])('explain and who-can say why a deny covers %s', async (operation, rules, reason) => {
+])('explain says why a deny covers %s', async (operation, rules, reason) => {
   const folder = await withRules(rules)
   const target = [operation, 'prod/secret']
   const explained = await runCommand(['policy', 'explain', '--policies', folder, '--as', 'al', ...target])
   expect(explained.output).toContain(`denied  al: ${operation} on prod/secret\n  by ${reason}\n`)
-  const callers = await runCommand(['policy', 'who-can', '--policies', folder, ...target])
-  expect(callers.output).toContain(`not user al: p/all (p.yaml:6) allows it, ${reason} denies it`)
 })
 
 it('diff says why a new deny takes a permission', async () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { anonymousPrincipal, type Principal } from '../../../src/identity/principal.ts'
+import type { Principal } from '../../../src/identity/principal.ts'
 import { listSteps } from '../../../src/policy/analysis/steps.ts'
 import { getEvaluator } from '../../../src/policy/conditions/condition.ts'
 import { createNameMatcher } from '../../../src/policy/conditions/name-pattern.ts'
@@ -13,7 +13,7 @@ import { knownFromPrincipal, type Subject } from '../../../src/policy/engine/sub
 import type { Step } from '../../../src/policy/engine/evaluate.ts'
 import { whatCan, whoCan, type Grant } from '../../../src/policy/analysis/grants.ts'
 import { arbitraryPolicies, arbitraryRequest, taggedPolicies } from '../policy-arbitraries.ts'
-import { createCaller, compilePolicySet, formatPolicies } from '../policy-builder.ts'
+import { compilePolicySet, formatPolicies } from '../policy-builder.ts'
 import { isThorough } from '../../support/thorough.ts'
 
 const depthOf = ({ document }: Step) => document.namespace.length
@@ -65,26 +65,6 @@ it('who-can: a caller is allowed if and only if an entitlement applies', () => {
     { numRuns: isThorough ? 120 : 13 },
   )
   expect(allowed).toBeGreaterThan(3)
-})
-
-it('who-can: overruled callers are denied', () => {
-  fc.assert(
-    fc.property(fc.oneof(arbitraryPolicies, taggedPolicies), arbitraryRequest, (policies, request) => {
-      const { overruled } = whoCan(
-        compilePolicySet(policies),
-        request.permission,
-        objectPosition(request.kind, request.id),
-      )
-      for (const { subject } of overruled) {
-        const somebody = createCaller(request.principal.name, ...request.principal.groups)
-        const principal = { ...somebody, ...asPrincipal(subject) }
-        expect(
-          compilePolicySet(policies).decide({ ...request, principal }).allowed,
-          formatPolicies(policies),
-        ).toBe(false)
-      }
-    }),
-  )
 })
 
 it('what-can: a caller is allowed exactly what the nearest entry permits', () => {
@@ -163,11 +143,4 @@ function isSubject(principal: Principal, { kind, name }: Subject): boolean {
     groups: kind === 'group' ? [name] : [],
     keys: kind === 'key' ? [name] : [],
   })
-}
-
-function asPrincipal({ kind, name }: Subject): Partial<Principal> {
-  if (kind === 'user') return { name }
-  if (kind === 'key') return { credentialId: name }
-  if (kind === 'anonymous') return anonymousPrincipal
-  return kind === 'group' ? { groups: new Set([name]) } : {}
 }

@@ -1,11 +1,13 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { Decision } from '../../../src/policy/engine/decision.ts'
-import { pending, unknown, type Fact } from '../../../src/policy/conditions/fact.ts'
 import {
+  type AuthorizationRequest,
+  type Fact,
   noFacts,
   type OperationFacts,
-  type AuthorizationRequest,
+  pending,
+  unknown,
 } from '../../../src/policy/conditions/authorization-request.ts'
 import {
   arbitraryPolicies,

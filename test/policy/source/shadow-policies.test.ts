@@ -1,7 +1,10 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { pending } from '../../../src/policy/conditions/fact.ts'
-import { noFacts, type OperationFacts } from '../../../src/policy/conditions/authorization-request.ts'
+import {
+  noFacts,
+  type OperationFacts,
+  pending,
+} from '../../../src/policy/conditions/authorization-request.ts'
 import { loadPolicies, withShadow, type ShadowDifference } from '../../../src/policy/source/load-policies.ts'
 import { arbitraryPolicies, arbitraryRequest } from '../policy-arbitraries.ts'
 import { readerPolicy, writeFiles } from './policy-folder.ts'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { unknown } from '../../../src/policy/conditions/fact.ts'
+import { unknown } from '../../../src/policy/conditions/authorization-request.ts'
 import { anonymousPrincipal } from '../../../src/identity/principal.ts'
 import type { Permission } from '../../../src/catalog-api/permissions.ts'
 import type { ObjectKind } from '../../../src/catalog-api/operations.ts'

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { Principal } from '../../../src/identity/principal.ts'
-import { pending } from '../../../src/policy/conditions/fact.ts'
-import type {
-  OperationFacts,
-  AuthorizationRequest,
+import {
+  type AuthorizationRequest,
+  type OperationFacts,
+  pending,
 } from '../../../src/policy/conditions/authorization-request.ts'
 import type { Viewer } from '../../../src/policy/visibility/visibility.ts'
 import { isThorough } from '../../support/thorough.ts'

@@ -12,9 +12,8 @@ import {
   permissionNames,
 } from '../../../catalog-api/index.ts'
 import { groupBy } from '../../../lib/index.ts'
-import type { OperationFacts } from '../../conditions/authorization-request.ts'
+import { type OperationFacts, unknown } from '../../conditions/authorization-request.ts'
 import type { Condition } from '../../conditions/condition.ts'
-import { unknown } from '../../conditions/fact.ts'
 import { matchesAny, sampleName } from '../../conditions/name-pattern.ts'
 import { constantFacts, factsAvailableFor } from '../../conditions/permission-facts.ts'
 import { createRuleReference, type LocatedRule } from '../../engine/compiled-rule.ts'
@@ -24,9 +23,8 @@ import { listNamedPermissions } from '../../language/policy-vocabulary.ts'
 import type { PolicyRule } from '../../language/policy-document.ts'
 import type { PolicySet } from '../../policy-set.ts'
 import { formatRule, listPositionClasses } from '../steps.ts'
-import { warn, type Check, type Remark } from './finding.ts'
+import { type Check, isNamed, isReached, type Remark, type RuleIndex, warn } from './check.ts'
 import { constantResult } from './lint-conditions.ts'
-import { isNamed, isOnFolders, isReached, type RuleIndex } from './rule-index.ts'
 
 /** Where permissions are needed: on what the rule is about, on something else, or at the root. */
 type Place = 'own' | 'other' | 'root'
@@ -132,8 +130,10 @@ function findUsedContent(own: LocatedRule, index: RuleIndex): readonly Remark[] 
   const { namespace } = own.document
   if (!protectsContent(own.rule) || (tables === undefined && namespace.length === 0)) return []
   // The folders of the namespace itself contain its tables, and others do not.
-  const holds: Holds = (one, position) =>
-    one.text === condition?.text || (isOnFolders(one) && !isSameIdentifier(namespace, position.namespace))
+  const holds: Holds = ({ text, requirement }, position) => {
+    const isOnFolders = requirement !== undefined && 'folders' in requirement
+    return text === condition?.text || (isOnFolders && !isSameIdentifier(namespace, position.namespace))
+  }
   const ways = tables === undefined ? waysOutOfNamespace : waysAroundTables
   const open = [...findOpenWays(own, index, { ways, holds })]
   if (open.length === 0) return []

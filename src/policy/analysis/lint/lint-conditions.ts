@@ -1,6 +1,6 @@
 import type { ASTNode } from '@marcbachmann/cel-js'
 import { type Permission, permissionNames } from '../../../catalog-api/index.ts'
-import type { OperationFacts } from '../../conditions/authorization-request.ts'
+import { MissingFactError, type OperationFacts, unknown } from '../../conditions/authorization-request.ts'
 import {
   childNodes,
   getEvaluator,
@@ -10,7 +10,6 @@ import {
   readText,
   type Condition,
 } from '../../conditions/condition.ts'
-import { MissingFactError, unknown } from '../../conditions/fact.ts'
 import {
   constantFacts,
   factsAvailableFor,
@@ -22,7 +21,7 @@ import type { LocatedRule } from '../../engine/compiled-rule.ts'
 import { listNamedPermissions, describePermissionSet } from '../../language/policy-vocabulary.ts'
 import type { PolicyRule } from '../../language/policy-document.ts'
 import { describeConstantParts, listTexts, maxDays, yearMs } from './constant-parts.ts'
-import { warn, type Remark } from './finding.ts'
+import { warn, type Remark } from './check.ts'
 
 /**
  * Finds conditions, and parts of them, with a constant result for all operations of their rule, conditions on facts that no

@@ -15,8 +15,7 @@ import type { PolicyRule } from '../../language/policy-document.ts'
 import type { PolicySet, Question } from '../../policy-set.ts'
 import { describePermissions } from '../../visibility/visibility.ts'
 import { formatRule, reportRule } from '../steps.ts'
-import { note, warn, type Check, type Remark } from './finding.ts'
-import { isNamed, isReached, type RuleIndex } from './rule-index.ts'
+import { type Check, isNamed, isReached, note, type Remark, type RuleIndex, warn } from './check.ts'
 
 /**
  * Finds rules that never decide, restrictions, denies and exceptions of callers that no rule allows anything, and risky
@@ -145,9 +144,8 @@ function findNotAllowed(own: LocatedRule, { allows, listGrants }: RuleIndex): re
 }
 
 /** All but these groups is risky, also what no group holds: policies must name it for a reason. */
-const harmlessGroups = ['browse', 'query', 'write', 'create', 'commit'] as const
-const harmlessPermissions: ReadonlySet<Permission> = new Set(
-  harmlessGroups.flatMap((group) => permissionGroups.get(group) ?? []),
+const harmlessPermissions = new Set(
+  ['browse', 'query', 'write', 'create', 'commit'].flatMap((group) => permissionGroups.get(group) ?? []),
 )
 
 function findGrantsToEveryone({ rule: { permissions, subjects } }: LocatedRule): readonly Remark[] {

@@ -6,8 +6,7 @@ import type { PolicyRule } from '../../language/policy-document.ts'
 import type { PolicySet } from '../../policy-set.ts'
 import { listRowColumns } from '../../restrictions/restriction.ts'
 import { listTags, type DeclaredTags } from '../../tags/object-tags.ts'
-import { note, warn, type Check, type RuleOrDocument } from './finding.ts'
-import type { RuleIndex } from './rule-index.ts'
+import { type Check, note, type RuleIndex, type RuleOrDocument, warn } from './check.ts'
 
 /** The names that the settings of a gateway give to callers. */
 export interface KnownCredentials {

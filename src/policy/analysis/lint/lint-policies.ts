@@ -1,13 +1,12 @@
 import { mergeByPolicy } from '../../language/for-each.ts'
 import type { PolicyDocument } from '../../language/policy-document.ts'
 import type { PolicySet } from '../../policy-set.ts'
-import { acceptFindings, createFinding, note, type Finding, type Remark } from './finding.ts'
+import { acceptFindings, createFinding, createRuleIndex, type Finding, note, type Remark } from './check.ts'
 import { lintConditions } from './lint-conditions.ts'
 import { createEffectCheck } from './lint-effects.ts'
 import { createNameCheck, type KnownCredentials } from './lint-names.ts'
 import { createBypassCheck } from './lint-bypass.ts'
 import { listRules } from '../steps.ts'
-import { createRuleIndex } from './rule-index.ts'
 
 /**
  * Runs all checks on the policies in force, and on shadow policies as if they were in force beside them. Findings are

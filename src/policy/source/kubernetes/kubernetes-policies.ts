@@ -8,8 +8,7 @@ import {
   watchResources,
   type WatchTiming,
 } from '../../../kubernetes/index.ts'
-import { policyResourceName, resourceApiVersion } from '../../language/policy-document.ts'
-import { PolicyError } from '../../language/policy-error.ts'
+import { PolicyError, policyResourceName, resourceApiVersion } from '../../language/policy-document.ts'
 import type { PolicyVocabulary } from '../../language/policy-vocabulary.ts'
 import type { OpenDocumentSource } from '../policy-source.ts'
 import {
@@ -18,7 +17,6 @@ import {
   listDocuments,
   type NamespaceContent,
   type Review,
-  type ReviewResources,
 } from './review-resources.ts'
 
 /** How the gateway applies one resource. The messages are shown to everybody who may read the resource. */
@@ -43,15 +41,15 @@ interface KubernetesPolicyOptions {
   /** How long the first complete load may take; default 30 s. */
   readonly startTimeoutMs?: number | undefined
   readonly timing?: WatchTiming
-  /** Length of the pause after a load, in units of its duration, but at least 1 s; default 4. */
-  readonly pausesPerUpdate?: number | undefined
 }
 
 const minPauseMs = 1_000
+/** The pause after a load, in units of its duration. */
+const pausesPerLoad = 4
 
 interface Watched {
   readonly namespace: PolicyNamespace
-  readonly review: ReviewResources
+  readonly review: ReturnType<typeof createReviewer>
   /** What counts; undefined until the Kubernetes namespace was listed and its identity verified. */
   content: NamespaceContent | undefined
   lastError: string
@@ -62,7 +60,7 @@ interface Watched {
  * Opening the source rejects with PolicyError if a Kubernetes namespace cannot be listed in time.
  */
 export function watchKubernetesPolicies(options: KubernetesPolicyOptions): OpenDocumentSource {
-  const { client, startTimeoutMs = 30_000, pausesPerUpdate = 4 } = options
+  const { client, startTimeoutMs = 30_000 } = options
   return async (documents) => {
     const watched = options.namespaces.map((namespace): Watched => {
       const review = createReviewer(namespace, options.vocabulary)
@@ -108,7 +106,7 @@ export function watchKubernetesPolicies(options: KubernetesPolicyOptions): OpenD
         for (const one of watched) one.lastError = message
         documents.fail(new PolicyError([{ file: policyResourceName, message }]))
       }
-      const pauseMs = Math.max(minPauseMs, (performance.now() - startedAt) * pausesPerUpdate)
+      const pauseMs = Math.max(minPauseMs, (performance.now() - startedAt) * pausesPerLoad)
       await sleep(pauseMs, undefined, { signal: closing.signal, ref: false }).catch(() => undefined)
     }
 

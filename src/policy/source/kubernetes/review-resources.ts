@@ -34,9 +34,6 @@ export interface Review extends PolicyContents {
 
 type RefusalReason = 'Invalid' | 'NotDelegated' | 'QuotaExceeded' | 'NamespaceReplaced' | 'Terminating'
 
-/** Reviews all resources of a Kubernetes namespace, oldest first. A call must follow the end of the last. */
-export type ReviewResources = (content: NamespaceContent) => Promise<readonly Review[]>
-
 /** Limits of each delegated Kubernetes namespace, so that none slows down a gateway. */
 const maxPolicies = 100
 const maxPolicyBytes = 65_536
@@ -44,8 +41,11 @@ const maxConditions = 100
 /** Far above that of any policy. */
 const maxDepth = 50
 
-/** Unchanged resources are not parsed again. The reviews depend on the resources alone, so all gateways agree. */
-export function createReviewer(namespace: PolicyNamespace, vocabulary: PolicyVocabulary): ReviewResources {
+/**
+ * Returns a function that reviews all resources of a Kubernetes namespace, oldest first. A call must follow the end of the last;
+ * unchanged resources are not parsed again. The reviews depend on the resources alone, so all gateways agree.
+ */
+export function createReviewer(namespace: PolicyNamespace, vocabulary: PolicyVocabulary) {
   const limits = namespace.platform
     ? undefined
     : { ...namespace, permissions: listDelegatedPermissions(vocabulary, namespace.additionalPermissions) }
@@ -82,7 +82,7 @@ export function createReviewer(namespace: PolicyNamespace, vocabulary: PolicyVoc
     return reviews
   }
 
-  return (content) => runInSlices(reviewAll(content))
+  return (content: NamespaceContent) => runInSlices(reviewAll(content))
 }
 
 /** Returns what counts, in the order of names, so that the first rule that applies is the same in all gateways and commands. */

@@ -10,16 +10,10 @@ import type { ResourceResult } from './kubernetes-policies.ts'
 
 interface StatusWriterOptions {
   readonly client: KubernetesClient
-  /** A status was not written; the same failure in one Kubernetes namespace is reported once per review. */
+  /** A status was not written. It is tried again at the next review. */
   readonly onError: (error: KubernetesError) => void
   /** Interval between reviews of all statuses; default 30 s. */
   readonly intervalMs?: number
-}
-
-interface StatusWriter {
-  /** Takes the results of all present resources; those of the last report no longer count. */
-  report(results: readonly ResourceResult[]): void
-  close(): Promise<void>
 }
 
 /** Owns the condition of all gateways, whichever of them writes: with one owner, equal writes change nothing. */
@@ -30,7 +24,7 @@ const fieldManager = 'catalog-gateway'
  * so, without an election, each the same condition at most once between two reviews: while two settings revisions are rolled
  * out, gateways have two opinions about a resource, and must not take turns all the time.
  */
-export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
+export function createStatusWriter(options: StatusWriterOptions) {
   const { client, onError, intervalMs = 30_000 } = options
   const closing = new AbortController()
   const { signal } = closing
@@ -38,7 +32,6 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
   let results: ReadonlyMap<string, ResourceResult> = new Map()
   /** By uid, what was written last, and the version that it replaced; none if it could not be written. */
   const written = new Map<string, { readonly wanted: string; readonly replaced?: string }>()
-  const reportedErrors = new Set<string>()
   let isUnavailable = false
 
   async function writeAll(isReview: boolean): Promise<void> {
@@ -46,7 +39,7 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
       const result = results.get(uid)
       if (isUnavailable || signal.aborted) return
       if (result === undefined) continue
-      await write(result, isReview).catch((error: unknown) => handleFailure(result, toKubernetesError(error)))
+      await write(result, isReview).catch((error: unknown) => handleFailure(toKubernetesError(error)))
     }
   }
 
@@ -74,30 +67,26 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
     written.set(uid, { wanted, replaced: resourceVersion })
   }
 
-  function handleFailure({ resource }: ResourceResult, error: KubernetesError): void {
-    if (signal.aborted) return
-    const { namespace } = resource.metadata
+  function handleFailure(error: KubernetesError): void {
     const { status } = error
     // The resource was deleted, and perhaps created again.
-    if (status === 404 || status === 409) return
+    if (signal.aborted || status === 404 || status === 409) return
     isUnavailable = status === undefined || status === 429 || status >= 500
-    const key = `${namespace} ${status}`
-    if (!reportedErrors.has(key)) onError(error)
-    reportedErrors.add(key)
+    onError(error)
   }
 
   const timer = setInterval(() => {
     isUnavailable = false
-    reportedErrors.clear()
     start(true)
   }, intervalMs).unref()
   return {
-    report(reported) {
+    /** Takes the results of all present resources; those of the last report no longer count. */
+    report(reported: readonly ResourceResult[]): void {
       results = new Map(reported.map((result) => [result.resource.metadata.uid, result]))
       for (const uid of written.keys()) if (!results.has(uid)) written.delete(uid)
       start(false)
     },
-    async close() {
+    async close(): Promise<void> {
       clearInterval(timer)
       closing.abort()
       await writing

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { createEffectCheck } from '../../../../src/policy/analysis/lint/lint-effects.ts'
-import { createRuleIndex } from '../../../../src/policy/analysis/lint/rule-index.ts'
+import { createRuleIndex } from '../../../../src/policy/analysis/lint/check.ts'
 import { isThorough } from '../../../support/thorough.ts'
 import { arbitraryPolicies, arbitraryRequest } from '../../policy-arbitraries.ts'
 import { oracleDecide } from '../../decision-oracle.ts'

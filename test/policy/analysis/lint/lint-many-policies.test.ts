@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { createBypassCheck } from '../../../../src/policy/analysis/lint/lint-bypass.ts'
 import { lintPolicies } from '../../../../src/policy/analysis/lint/lint-policies.ts'
-import { createRuleIndex } from '../../../../src/policy/analysis/lint/rule-index.ts'
+import { createRuleIndex } from '../../../../src/policy/analysis/lint/check.ts'
 import { compilePolicies, type PolicySet } from '../../../../src/policy/policy-set.ts'
 import { parseDocuments } from '../../parse-documents.ts'
 

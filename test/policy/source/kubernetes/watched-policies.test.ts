@@ -79,7 +79,6 @@ async function watchCluster(
     startTimeoutMs,
     timing: { minDelayMs: 50, maxDelayMs: 50 },
     // Under load, one update may take many seconds.
-    pausesPerUpdate: 0,
   })
   const source = await combineSources(new Map([[undefined, resources]]))
   onTestFinished(() => source.close())

@@ -1,21 +1,50 @@
-import { formatCount, groupBy } from '../../lib/index.ts'
 import type { Command } from 'commander'
-import { formatIdentifierText } from '../../catalog-api/index.ts'
-import type { Io } from '../common/io.ts'
 import { readAuditLog, readRecordedCall } from '../../audit/index.ts'
+import { formatIdentifierText } from '../../catalog-api/index.ts'
+import { formatCount, groupBy } from '../../lib/index.ts'
 import {
   countCalls,
+  diffPolicies,
   formatAnswer,
+  formatDiff,
   formatGroups,
   type ReplayedCalls,
   replayCalls,
 } from '../../policy/index.ts'
 import { collect, parseTimeOrAge } from '../common/arguments.ts'
-import { runStep, CommandFailure } from '../common/command-failure.ts'
+import { CommandFailure, runStep } from '../common/command-failure.ts'
+import type { Io } from '../common/io.ts'
 import { LogProblems } from '../common/log-problems.ts'
 import { addReport, configOption, loadSources, type Report } from './policy-command.ts'
 
-interface Options {
+interface DiffOptions {
+  readonly config?: string
+  readonly failOnChange?: true
+}
+
+export function addDiff(policy: Command, io: Io): void {
+  const command = policy
+    .command('diff')
+    .description('list the decisions that differ between the current policies and candidates')
+    .argument('<before>', 'the folder of the current policies')
+    .argument('<after>', 'the folder of the candidates')
+    .option(...configOption)
+    .option('--fail-on-change', 'exit with status 1 if a decision or a restriction changes')
+  addReport(command, io, ['diff policies candidate'], diff)
+
+  async function diff(before: string, after: string, { config, failOnChange }: DiffOptions): Promise<Report> {
+    const [one, other] = [await loadSources([before], config, io), await loadSources([after], config, io)]
+    const found = await runStep('the policies cannot be compared', async () =>
+      diffPolicies(one.set, other.set),
+    )
+    if (found.length === 0) return { content: found, lines: ['no decision changes'] }
+    const lines = formatDiff(found, [...one.set.documents, ...other.set.documents])
+    const failure = failOnChange ? `${found.length} decisions change` : undefined
+    return { content: found, lines, failure }
+  }
+}
+
+interface ReplayOptions {
   readonly audit: string
   readonly candidate: readonly string[]
   readonly config?: string
@@ -39,7 +68,7 @@ export function addReplay(policy: Command, io: Io): void {
     )
     .option('--fail-on-change', 'exit with status 1 if a decision changes')
   const example = 'replay --audit .catalog-gateway/audit --candidate candidate'
-  addReport(command, io, [example], (options: Options) => replay(options, io))
+  addReport(command, io, [example], (options: ReplayOptions) => replay(options, io))
   command.addHelpText(
     'after',
     '\nThe log contains no claims or context headers, no facts of reads and denials, no groups unless\n' +
@@ -48,7 +77,7 @@ export function addReplay(policy: Command, io: Io): void {
   )
 }
 
-async function replay(options: Options, io: Io): Promise<Report> {
+async function replay(options: ReplayOptions, io: Io): Promise<Report> {
   const { audit, candidate, config, since, failOnChange } = options
   const { set } = await loadSources(candidate, config, io)
   const problems = new LogProblems(io)
