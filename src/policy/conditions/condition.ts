@@ -214,8 +214,14 @@ function isNode(value: unknown): value is ASTNode {
   return typeof getMembers(value)['op'] === 'string'
 }
 
-/** Returns the name and the arguments of a call, without what it is called on; undefined for another node. */
-export function readCall(node: ASTNode) {
+interface Call {
+  readonly node: Extract<ASTNode, { readonly op: 'call' | 'rcall' }>
+  readonly name: string
+  /** Without what it is called on. */
+  readonly args: readonly ASTNode[]
+}
+
+export function readCall(node: ASTNode): Call | undefined {
   if (node.op === 'call') return { node, name: node.args[0], args: node.args[1] }
   return node.op === 'rcall' ? { node, name: node.args[0], args: node.args[2] } : undefined
 }

@@ -43,10 +43,6 @@ interface KubernetesPolicyOptions {
   readonly timing?: WatchTiming
 }
 
-const minPauseMs = 1_000
-/** The pause after a load, in units of its duration. */
-const pausesPerLoad = 4
-
 interface Watched {
   readonly namespace: PolicyNamespace
   readonly review: ReturnType<typeof createReviewer>
@@ -85,7 +81,10 @@ export function watchKubernetesPolicies(options: KubernetesPolicyOptions): OpenD
       )
     }
 
-    /** Loads what has changed. Pauses then, so that somebody who edits a policy all the time does not keep the gateway busy. */
+    /**
+     * Loads what has changed. Pauses then for four times as long, at least a second, so that somebody who edits a policy all the
+     * time does not keep the gateway busy.
+     */
     async function load(): Promise<void> {
       const ready = watched.flatMap(({ review, content }) =>
         content === undefined ? [] : [{ review, content }],
@@ -106,7 +105,7 @@ export function watchKubernetesPolicies(options: KubernetesPolicyOptions): OpenD
         for (const one of watched) one.lastError = message
         documents.fail(new PolicyError([{ file: policyResourceName, message }]))
       }
-      const pauseMs = Math.max(minPauseMs, (performance.now() - startedAt) * pausesPerLoad)
+      const pauseMs = Math.max(1_000, 4 * (performance.now() - startedAt))
       await sleep(pauseMs, undefined, { signal: closing.signal, ref: false }).catch(() => undefined)
     }
 
