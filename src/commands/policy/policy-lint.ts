@@ -33,12 +33,10 @@ async function lint(loaded: SourcePolicies, options: { readonly strict?: true })
     }),
     ...lintWithShadowPolicies(loaded, known),
   ]
-  const rows = findings.map(({ level, check, file, line, column, message }) => [
-    column === undefined ? `${file}:${line}` : `${file}:${line}:${column}`,
-    level,
-    check,
-    message,
-  ])
+  const rows = findings.map(({ level, check, file, line, column, message }) => {
+    const position = column === undefined ? `${file}:${line}` : `${file}:${line}:${column}`
+    return [position, level, check, message]
+  })
   const { errors, warnings, text } = countFindings(findings)
   const policies = formatCount(loaded.withShadowPolicies.documents.length, 'policy', 'policies')
   const summary = `${text} in ${policies}`

@@ -88,9 +88,7 @@ export interface PolicyProblem {
   readonly message: string
 }
 
-/**
- * Thrown if policies cannot be used. Contains all errors; the message has one line `file:line:column: error` for each.
- */
+/** Thrown if policies cannot be used, with all errors: the message has one line `file:line:column: error` for each. */
 export class PolicyError extends Error {
   override readonly name = 'PolicyError'
   readonly problems: readonly PolicyProblem[]
