@@ -15,10 +15,9 @@ export const columnOperations = {
    */
   async AlterTableAddColumns(context, { id, request, upload }) {
     const { branch, new_columns: added = [], function: applied } = request
-    const change = (work: (point: TablePoint) => Promise<number>) =>
-      changeColumns(context, id, branch, async (point) => ({ version: await work(point) }))
     const { columns } = context.engine
-    if (upload !== undefined) return await change((point) => columns.addNull(point, upload))
+    if (upload !== undefined)
+      return await changeColumns(context, id, branch, (point) => columns.addNull(point, upload))
     for (const { name, virtual_column: virtual } of added) rejectVirtualColumn(name, virtual)
     if (applied !== undefined) throw functionError('the new columns are computed by a function')
     const select = (member: 'expression' | 'computed') =>
@@ -36,7 +35,7 @@ export const columnOperations = {
         'columns with expression and columns with computed cannot be added by one request; use two',
       )
     }
-    return await change((point) =>
+    return await changeColumns(context, id, branch, (point) =>
       computed.length > 0 ? columns.addComputed(point, computed) : columns.add(point, evaluated),
     )
   },
@@ -44,16 +43,14 @@ export const columnOperations = {
   /** Renames columns, and changes their types and nullability. Virtual columns are Unsupported. */
   async AlterTableAlterColumns(context, { id, request: { branch, alterations } }) {
     for (const { path, virtual_column: virtual } of alterations) rejectVirtualColumn(path, virtual)
-    return await changeColumns(context, id, branch, async (point) => ({
-      version: await context.engine.columns.alter(point, alterations),
-    }))
+    return await changeColumns(context, id, branch, (point) =>
+      context.engine.columns.alter(point, alterations),
+    )
   },
 
   /** Drops columns; older versions keep their values. */
   async AlterTableDropColumns(context, { id, request: { branch, columns } }) {
-    return await changeColumns(context, id, branch, async (point) => ({
-      version: await context.engine.columns.drop(point, columns),
-    }))
+    return await changeColumns(context, id, branch, (point) => context.engine.columns.drop(point, columns))
   },
 
   /** Changes the metadata of fields. Returns the resulting metadata of each. */
@@ -127,9 +124,10 @@ export async function backfillColumn(context: CatalogContext, job: Job): Promise
   return await context.dataLock.runShared(table.objectId, async () => {
     const done = await context.engine.columns.backfill(point, column, where)
     return {
-      rows_assigned: done.rows,
+      rows_assigned: done.rowsUpdated,
       rows_failed: 0,
-      rows_remaining: done.remaining,
+      // Rows that the condition does not select.
+      rows_remaining: Math.max(0, done.totalRows - done.rowsUpdated),
       source_version: done.sourceVersion,
       published_version: done.version,
     }

@@ -2,28 +2,6 @@ import { Type } from 'apache-arrow/fb/type'
 import { CatalogError, quoteForMessage } from 'catalog-gateway/catalog-api'
 import type { ArrowField, ArrowSchema } from 'catalog-gateway/arrow'
 
-/** A name, or a name in backticks with embedded backticks doubled. */
-const segment = /(?:`((?:[^`]|``)*)`|([^.`]+))(?:\.|$)/gy
-
-/** `path` has the names from the column down, joined by `.`; a name that contains a dot is in backticks. */
-function splitPath(path: string): string[] {
-  return Array.from(
-    path.matchAll(segment),
-    ([, quoted, plain = '']) => quoted?.replaceAll('``', '`') ?? plain,
-  )
-}
-
-export function findField(schema: ArrowSchema, path: string): ArrowField | undefined {
-  let fields = schema.fields
-  let found: ArrowField | undefined
-  for (const name of splitPath(path)) {
-    found = fields.find((field) => field.name === name)
-    if (found === undefined) return undefined
-    fields = found.children
-  }
-  return found
-}
-
 /**
  * Throws TableSchemaValidationError (400) for a column that the engine would accept in a new table, but could not read
  * later: one without a name or with a backtick in it, and binary values of a fixed size below 1.

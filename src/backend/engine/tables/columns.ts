@@ -2,11 +2,11 @@ import type * as native from '@lancedb/lancedb/native'
 import { CatalogError, invalidInput, quoteForMessage } from 'catalog-gateway/catalog-api'
 import { columnName } from '../../schemas/columns.ts'
 import { type RequestOf } from '../../schemas/operation-schemas.ts'
-import { type ArrowSchema, readSchemaStream } from 'catalog-gateway/arrow'
+import { type ArrowField, type ArrowSchema, readSchemaStream } from 'catalog-gateway/arrow'
 import { streamToFile } from '../arrow/arrow-file.ts'
 import { malformedArrowError, readFileSchema } from '../arrow/arrow-frames.ts'
 import { type TablePoint, openTable, type EngineContext, changeTable } from '../native/open-table.ts'
-import { assertStorable, findField } from '../schema/fields.ts'
+import { assertStorable } from '../schema/fields.ts'
 import { toLanceType } from '../schema/schema-json.ts'
 import { parenthesizeCondition, parenthesizeExpression } from '../sql/expressions.ts'
 import { buildComputedColumns, requireComputedColumn, type ComputedColumn } from './computed-columns.ts'
@@ -14,56 +14,72 @@ import { buildComputedColumns, requireComputedColumn, type ComputedColumn } from
 type Alteration = RequestOf<'AlterTableAlterColumns'>['alterations'][number]
 type FieldUpdate = RequestOf<'UpdateFieldMetadata'>['updates'][number]
 
-export interface BackfillResult {
-  readonly rows: number
-  /** Rows that the condition does not select. */
-  readonly remaining: number
-  /** The version that was read, and the one that was written. */
-  readonly sourceVersion: number
-  readonly version: number
-}
-
 /** Schema changes of a table. Each creates a version. */
 export function openColumns(context: EngineContext) {
-  const change = async <Result>(point: TablePoint, work: (table: native.Table) => Promise<Result>) =>
-    await changeTable(context, point, work)
   return {
     /** Adds columns, each with the values of a SQL expression over existing columns. */
-    add: (point: TablePoint, columns: readonly ComputedColumn[]): Promise<number> =>
-      change(point, async (table) => {
+    add: (point: TablePoint, columns: readonly ComputedColumn[]) =>
+      changeTable(context, point, async (table) => {
         const added = columns.map(({ name, expression }) => ({
           name,
           valueSql: parenthesizeExpression(expression),
         }))
-        return (await table.addColumns(added)).version
+        return await table.addColumns(added)
       }),
     /** Adds the columns of a complete Arrow IPC stream of a schema without rows. Their values are null. */
-    addNull: (point: TablePoint, schema: Uint8Array): Promise<number> =>
-      change(point, (table) => addNullColumns(context, table, schema)),
+    addNull: (point: TablePoint, upload: Uint8Array) =>
+      changeTable(context, point, async (table) => {
+        const added = readNewColumns(upload)
+        assertNew(readFileSchema(await table.schema()), added.fields)
+        assertStorable(added)
+        return await table.addColumnsWithSchema(streamToFile(upload, context.decodedUploadBytes).file)
+      }),
     /** Adds columns that are null until a backfill computes their expressions. */
-    addComputed: (point: TablePoint, columns: readonly ComputedColumn[]): Promise<number> =>
-      change(point, async (table) => {
+    addComputed: (point: TablePoint, columns: readonly ComputedColumn[]) =>
+      changeTable(context, point, async (table) => {
         const schema = readFileSchema(await table.schema())
         assertNew(schema, columns)
-        const file = await buildComputedColumns(table, schema, columns)
-        return (await table.addColumnsWithSchema(file)).version
+        return await table.addColumnsWithSchema(await buildComputedColumns(table, schema, columns))
       }),
-    alter: (point: TablePoint, alterations: readonly Alteration[]): Promise<number> =>
-      change(point, async (table) => (await table.alterColumns(alterations.map(toNative))).version),
-    drop: (point: TablePoint, columns: readonly string[]): Promise<number> =>
-      change(point, async (table) => (await table.dropColumns([...columns])).version),
+    alter: (point: TablePoint, alterations: readonly Alteration[]) =>
+      changeTable(context, point, async (table) => table.alterColumns(alterations.map(toNative))),
+    drop: (point: TablePoint, columns: readonly string[]) =>
+      changeTable(context, point, async (table) => table.dropColumns([...columns])),
     /**
      * Checks the parameters of `backfill` for the newest version, and returns that version. Throws InvalidInput for a
      * column that is missing or has no expression, and for an invalid condition.
      */
-    checkBackfill: async (point: TablePoint, column: string, where: string | undefined): Promise<number> =>
-      checkBackfill(await openTable(context, point), column, where),
+    async checkBackfill(point: TablePoint, column: string, where: string | undefined): Promise<number> {
+      const table = await openTable(context, point)
+      requireComputedColumn(readFileSchema(await table.schema()), column)
+      const condition = parenthesizeCondition(where)
+      if (condition !== null) {
+        const query = table.query()
+        query.onlyIf(condition)
+        await query.explainPlan(false)
+      }
+      return await table.version()
+    },
     /** Computes a computed column in the rows that a condition selects, or in all rows, by one commit. */
-    backfill: (point: TablePoint, column: string, where: string | undefined): Promise<BackfillResult> =>
-      change(point, (table) => backfill(table, column, where)),
+    backfill: (point: TablePoint, column: string, where: string | undefined) =>
+      changeTable(context, point, async (table) => {
+        const { expression } = requireComputedColumn(readFileSchema(await table.schema()), column)
+        const [sourceVersion, totalRows] = await Promise.all([table.version(), table.countRows(null)])
+        const values: [string, string][] = [[column, parenthesizeExpression(expression)]]
+        const updated = await table.update(parenthesizeCondition(where), values)
+        return { ...updated, sourceVersion, totalRows }
+      }),
     /** Changes the metadata of fields. Returns the resulting metadata by field path. */
     updateMetadata: (point: TablePoint, updates: readonly FieldUpdate[]) =>
-      change(point, (table) => updateMetadata(context, point, table, updates)),
+      changeTable(context, point, async (table) => {
+        const { version } = await table.updateFieldMetadata(
+          updates.map(({ path, metadata, replace }) => ({ path, metadata, replace: replace ?? false })),
+        )
+        // The result is read from the created version, because another version may follow at once.
+        const schema = readFileSchema(await (await openTable(context, { ...point, version })).schema())
+        const fields = updates.map(({ path }) => [path, { ...findField(schema, path)?.metadata }] as const)
+        return { version, fields: Object.fromEntries(fields) }
+      }),
   }
 }
 
@@ -76,11 +92,7 @@ function assertNew({ fields }: ArrowSchema, added: readonly { readonly name: str
 }
 
 /** The engine would panic later on the name of a system column. */
-async function addNullColumns(
-  { decodedUploadBytes }: EngineContext,
-  table: native.Table,
-  stream: Uint8Array,
-): Promise<number> {
+function readNewColumns(stream: Uint8Array): ArrowSchema {
   const schema = readSchemaStream(stream)
   if (schema === undefined) throw malformedArrowError('it is not a schema without rows')
   if (schema.fields.length === 0) throw invalidInput('the schema has no columns; expected at least one')
@@ -89,10 +101,7 @@ async function addNullColumns(
     if (problem !== undefined)
       throw invalidInput(`invalid name ${quoteForMessage(name)} of a column: ${problem.message}`)
   }
-  assertNew(readFileSchema(await table.schema()), schema.fields)
-  assertStorable(schema)
-  const { file } = streamToFile(stream, decodedUploadBytes)
-  return (await table.addColumnsWithSchema(file)).version
+  return schema
 }
 
 function toNative({ path, rename, nullable, data_type: dataType }: Alteration): native.ColumnAlteration {
@@ -104,45 +113,17 @@ function toNative({ path, rename, nullable, data_type: dataType }: Alteration): 
   }
 }
 
-async function checkBackfill(
-  table: native.Table,
-  column: string,
-  where: string | undefined,
-): Promise<number> {
-  requireComputedColumn(readFileSchema(await table.schema()), column)
-  const condition = parenthesizeCondition(where)
-  if (condition !== null) {
-    const query = table.query()
-    query.onlyIf(condition)
-    await query.explainPlan(false)
+/** A name, or a name in backticks with embedded backticks doubled. */
+const segment = /(?:`((?:[^`]|``)*)`|([^.`]+))(?:\.|$)/gy
+
+/** `path` has the names from the column down, joined by `.`; a name that contains a dot is in backticks. */
+function findField(schema: ArrowSchema, path: string): ArrowField | undefined {
+  let fields = schema.fields
+  let found: ArrowField | undefined
+  for (const [, quoted, plain] of path.matchAll(segment)) {
+    const name = quoted?.replaceAll('``', '`') ?? plain
+    found = fields.find((field) => field.name === name)
+    fields = found?.children ?? []
   }
-  return await table.version()
-}
-
-async function backfill(
-  table: native.Table,
-  column: string,
-  where: string | undefined,
-): Promise<BackfillResult> {
-  const { expression } = requireComputedColumn(readFileSchema(await table.schema()), column)
-  const [sourceVersion, total] = await Promise.all([table.version(), table.countRows(null)])
-  const { rowsUpdated, version } = await table.update(parenthesizeCondition(where), [
-    [column, parenthesizeExpression(expression)],
-  ])
-  return { rows: rowsUpdated, remaining: Math.max(0, total - rowsUpdated), sourceVersion, version }
-}
-
-/** The result is read from the created version, because another version may follow at once. */
-async function updateMetadata(
-  context: EngineContext,
-  point: TablePoint,
-  table: native.Table,
-  updates: readonly FieldUpdate[],
-) {
-  const { version } = await table.updateFieldMetadata(
-    updates.map(({ path, metadata, replace }) => ({ path, metadata, replace: replace ?? false })),
-  )
-  const schema = readFileSchema(await (await openTable(context, { ...point, version })).schema())
-  const fields = updates.map(({ path }) => [path, { ...findField(schema, path)?.metadata }] as const)
-  return { version, fields: Object.fromEntries(fields) }
+  return found
 }
