@@ -23,7 +23,7 @@ import {
   publishVersion,
   recordCommitted,
   reconcileVersions,
-  retainedManifestPath,
+  retainedManifestsFolder,
 } from './reconcile.ts'
 import { deregisterInTransaction } from './register-table.ts'
 import { declareInTransaction } from './tables.ts'
@@ -296,7 +296,7 @@ async function retainVersion(
   const { version, manifestSize, eTag, namingScheme } = staged
   const { manifest_path: manifestPath, metadata } = request
   const retainedName = randomUUID()
-  const retainedPath = retainedManifestPath(context, { objectId, retainedName })
+  const retainedPath = `${retainedManifestsFolder(context, objectId)}/${retainedName}`
   const stored = await retainManifest(context.storage, staged, retainedPath)
   const record = { objectId, branch, version, manifestPath, manifestSize, eTag, namingScheme, metadata }
   return async (database: CatalogDatabase): Promise<Result> => {

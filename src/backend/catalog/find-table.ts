@@ -18,7 +18,6 @@ import type { CatalogDatabase } from '../database/schema.ts'
 import { omitMainBranch } from '../engine/manifest/manifest.ts'
 import { findManifest } from '../engine/manifest/manifest-files.ts'
 import type { TablePoint } from '../engine/native/open-table.ts'
-import type { TableTag } from '../engine/tables/tags-and-branches.ts'
 import { tableLocation, type CatalogContext, branchNotFoundError, mainBranch } from './context.ts'
 import { reconcileIfPending } from './reconcile.ts'
 
@@ -62,10 +61,12 @@ export function alreadyExistsError(kind: 'Table' | 'Namespace', id: Identifier):
 export async function requireTableWithData(context: CatalogContext, id: Identifier): Promise<TableEntry> {
   const table = await requireTable(context.database, id)
   if (await hasData(context, table)) return table
-  throw new CatalogError(
-    'TableNotFound',
-    `the table ${formatIdentifierForMessage(id)} is declared but has no data yet`,
-  )
+  throw noDataError(id)
+}
+
+export function noDataError(id: Identifier): CatalogError {
+  const message = `the table ${formatIdentifierForMessage(id)} is declared but has no data yet`
+  return new CatalogError('TableNotFound', message)
 }
 
 /** Whether a table has data; reconciles it first. The caller must not hold the data lock. */
@@ -145,7 +146,7 @@ export function versionNotFoundError(id: Identifier, branch = mainBranch, versio
 }
 
 /** Throws TableTagNotFound (404). */
-export async function requireTag(context: CatalogContext, location: string, tag: string): Promise<TableTag> {
+export async function requireTag(context: CatalogContext, location: string, tag: string) {
   const found = await context.engine.tags.find(location, tag)
   if (found !== undefined) return found
   throw new CatalogError('TableTagNotFound', `the table has no tag ${quoteForMessage(tag)}`)

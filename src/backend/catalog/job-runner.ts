@@ -56,11 +56,10 @@ export function startJobRunner(
 ) {
   /** By the table that the job changes. */
   const running = new Map<string, Promise<void>>()
-  let isClosing = false
   const search = startLoop(log, 'search for jobs', pollIntervalMs, searchJobs)
 
-  async function searchJobs(): Promise<void> {
-    if (isClosing) return
+  async function searchJobs(stopped: AbortSignal): Promise<void> {
+    if (stopped.aborted) return
     await deleteJobsEndedBefore(database, Date.now() - retentionMs)
     for (const { jobId, objectId } of await listUnfinishedJobs(database)) {
       if (running.size >= maxRunningJobs) return
@@ -137,7 +136,6 @@ export function startJobRunner(
     },
     /** Starts no more jobs, and waits for the running ones within bounds. */
     async close(): Promise<void> {
-      isClosing = true
       await search.stop()
       await withTimeout(Promise.all(running.values()), closeTimeoutMs).catch(() => undefined)
     },

@@ -83,7 +83,7 @@ export async function openCatalog(
       log,
       close: () => opened.close(),
     }
-    opened.push(startRepairLoop(context))
+    opened.push(startRepairLoop(context).stop)
     opened.push(() => context.jobs.close())
     return context
   } catch (error) {

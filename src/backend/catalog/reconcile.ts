@@ -50,15 +50,16 @@ export async function publishVersion(
   table: TableEntry,
   record: VersionRecord,
 ): Promise<boolean> {
+  const { objectId, branch, version, retainedName } = record
   try {
-    const retained = { ...record, retainedPath: retainedManifestPath(context, record) }
+    const retainedPath = `${retainedManifestsFolder(context, objectId)}/${retainedName}`
+    const retained = { ...record, retainedPath }
     await publishRetainedManifest(context.storage, tableLocation(context, table), retained)
   } catch (error) {
     if (!(error instanceof CatalogError && error.kind === 'ConcurrentModification')) throw error
     await deleteRecord(context, record)
     return false
   }
-  const { objectId, branch, version } = record
   await recordCommitted(context, table, 'final name of a version', () =>
     context.database.transaction().execute(async (database) => {
       await finishVersion(database, record)
@@ -84,13 +85,6 @@ async function deleteRecord({ database }: CatalogContext, record: VersionKey): P
  */
 export function retainedManifestsFolder({ root }: CatalogContext, objectId?: string): string {
   return objectId === undefined ? `${root}/commits` : `${root}/commits/${objectId}`
-}
-
-export function retainedManifestPath(
-  context: CatalogContext,
-  { objectId, retainedName }: Pick<VersionRecord, 'objectId' | 'retainedName'>,
-): string {
-  return `${retainedManifestsFolder(context, objectId)}/${retainedName}`
 }
 
 export async function deleteUnusedRetainedManifests(

@@ -56,6 +56,7 @@ export const referenceOperations = {
   async DeleteTableTag(context, { id, request: { tag } }) {
     return await changeReferences(context, id, async (table) => {
       const location = tableLocation(context, table)
+      // The engine fails otherwise with a name that no tag can have.
       await requireTag(context, location, tag)
       await context.engine.tags.delete(location, tag)
       return {}

@@ -1,5 +1,5 @@
 import { CatalogError, type Identifier, invalidInput, quoteForMessage } from 'catalog-gateway/catalog-api'
-import { type RequestOf, type ResponseOf } from '../schemas/operation-schemas.ts'
+import { type ResponseOf } from '../schemas/operation-schemas.ts'
 import {
   chooseLocation,
   findObject,
@@ -8,6 +8,7 @@ import {
   releaseTable,
   updateObject,
   type Properties,
+  type TableEntry,
 } from '../database/objects.ts'
 import type { CatalogDatabase } from '../database/schema.ts'
 import { tableLocation, type CatalogContext } from './context.ts'
@@ -15,8 +16,6 @@ import { requireNamespace, requireSameTable, alreadyExistsError, requireTable } 
 import { toCatalogError } from './known-errors.ts'
 import type { Operations } from './operations.ts'
 import { lockTables } from './table-locks.ts'
-
-type Request = RequestOf<'RegisterTable'>
 
 const registrationFolder = 'tables'
 
@@ -29,9 +28,16 @@ export const registrations = {
   async RegisterTable(context, { id, request }) {
     const location = `${registrationFolder}/${parseLocation(request.location)}`
     const properties = request.properties ?? {}
+    // So that the dataset is not deleted meanwhile.
     await context.locationLock.runExclusive(location, async () => {
       await requireDataset(context, location)
-      await recordTable(context, id, request, location, properties)
+      const existing = await findObject(context.database, id)
+      const replaced = request.mode === 'Overwrite' && existing?.kind === 'table' ? existing : undefined
+      await lockTables(context, replaced === undefined ? [] : [replaced], () =>
+        context.database
+          .transaction()
+          .execute((database) => recordTable(database, id, replaced, location, properties)),
+      )
     })
     return { location: tableLocation(context, { location }), properties }
   },
@@ -47,33 +53,24 @@ export const registrations = {
   },
 } satisfies Operations
 
-/** The caller holds the location lock, so that the dataset is not deleted. */
 async function recordTable(
-  context: CatalogContext,
+  database: CatalogDatabase,
   id: Identifier,
-  request: Request,
+  replaced: TableEntry | undefined,
   location: string,
   properties: Properties,
 ): Promise<void> {
-  const existing = await findObject(context.database, id)
-  const replaced = request.mode === 'Overwrite' && existing?.kind === 'table' ? existing : undefined
-  await lockTables(context, replaced === undefined ? [] : [replaced], () =>
-    context.database.transaction().execute(async (database) => {
-      await requireNamespace(database, id.slice(0, -1))
-      if (replaced !== undefined) await requireSameTable(database, id, replaced.objectId)
-      if (replaced?.location === location) {
-        await updateObject(database, replaced.objectId, { properties })
-        return
-      }
-      if (replaced !== undefined) await releaseTable(database, replaced.objectId)
-      if (await isLocationTaken(database, location)) {
-        const shown = quoteForMessage(request.location)
-        throw new CatalogError('TableAlreadyExists', `the dataset at ${shown} belongs to a table that exists`)
-      }
-      const table = { ...chooseLocation(), location, state: 'ready' } as const
-      if (!(await insertObject(database, id, properties, table))) throw alreadyExistsError('Table', id)
-    }),
-  )
+  await requireNamespace(database, id.slice(0, -1))
+  if (replaced !== undefined) await requireSameTable(database, id, replaced.objectId)
+  if (replaced?.location === location) {
+    await updateObject(database, replaced.objectId, { properties })
+    return
+  }
+  if (replaced !== undefined) await releaseTable(database, replaced.objectId)
+  if (await isLocationTaken(database, location))
+    throw new CatalogError('TableAlreadyExists', 'the dataset belongs to a table that exists')
+  const table = { ...chooseLocation(), location, state: 'ready' } as const
+  if (!(await insertObject(database, id, properties, table))) throw alreadyExistsError('Table', id)
 }
 
 /** No folder on the path is a dataset: datasets never nest, so unique locations share no file. */

@@ -7,14 +7,9 @@ import { startLoop } from './start-loop.ts'
 
 const repairIntervalMs = 15_000
 
-/** Repairs at once and then at intervals, also after other replicas. Returns a function that stops this. */
-export function startRepairLoop(context: CatalogContext): () => Promise<void> {
-  const stopping = new AbortController()
-  const loop = startLoop(context.log, 'repair', repairIntervalMs, () => repair(context, stopping.signal))
-  return async () => {
-    stopping.abort()
-    await loop.stop()
-  }
+/** Repairs at once and then at intervals, also after other replicas. */
+export function startRepairLoop(context: CatalogContext) {
+  return startLoop(context.log, 'repair', repairIntervalMs, (stopped) => repair(context, stopped))
 }
 
 /**

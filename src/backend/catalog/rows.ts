@@ -1,17 +1,17 @@
-import { CatalogError, type Identifier, formatIdentifierForMessage } from 'catalog-gateway/catalog-api'
-import { type RequestOf, type ResponseOf } from '../schemas/operation-schemas.ts'
+import { CatalogError, type Identifier } from 'catalog-gateway/catalog-api'
+import { type RequestOf } from '../schemas/operation-schemas.ts'
 import { findTableById, updateObject, type Properties, type TableEntry } from '../database/objects.ts'
 import { withoutRows } from '../engine/arrow/arrow-file.ts'
-import type { Engine } from '../engine/lancedb-engine.ts'
-import {
-  tableLocation,
-  type CatalogContext,
-  branchNotFoundError,
-  normalizeBranch,
-  mainBranch,
-} from './context.ts'
+import { tableLocation, type CatalogContext } from './context.ts'
 import { recordData } from './create-table.ts'
-import { requireTable, hasDataUnderLock, hasData, resolvePoint, requirePoint } from './find-table.ts'
+import {
+  requireTable,
+  hasDataUnderLock,
+  hasData,
+  noDataError,
+  resolvePoint,
+  requirePoint,
+} from './find-table.ts'
 import { recordCommitted } from './reconcile.ts'
 import type { Operations } from './operations.ts'
 
@@ -69,14 +69,19 @@ export const rowOperations = {
         throw new CatalogError('Unsupported', `${member} is not supported by this catalog`)
     }
     const table = await requireTable(context.database, id)
-    if (!(await hasData(context, table))) {
-      const created = await createByMerge(context, id, table, request, upload)
-      if (created !== undefined) return created
-    }
     const point = await resolvePoint(context, id, table, request)
-    return toResponse(
-      await context.dataLock.runShared(table.objectId, () => context.engine.merge(point, upload, request)),
-    )
+    const created = (await hasData(context, table))
+      ? undefined
+      : await createByMerge(context, id, table, request, upload)
+    const { version, numInsertedRows, numUpdatedRows, numDeletedRows } =
+      created ??
+      (await context.dataLock.runShared(table.objectId, () => context.engine.merge(point, upload, request)))
+    return {
+      version,
+      num_inserted_rows: numInsertedRows,
+      num_updated_rows: numUpdatedRows,
+      num_deleted_rows: numDeletedRows,
+    }
   },
 
   /**
@@ -111,15 +116,8 @@ async function createByMerge(
   table: TableEntry,
   request: RequestOf<'MergeInsertIntoTable'>,
   upload: Uint8Array,
-): Promise<ResponseOf<'MergeInsertIntoTable'> | undefined> {
-  if (normalizeBranch(request.branch) !== mainBranch)
-    throw branchNotFoundError(normalizeBranch(request.branch))
-  if (!request.when_not_matched_insert_all) {
-    throw new CatalogError(
-      'TableNotFound',
-      `the table ${formatIdentifierForMessage(id)} is declared but has no data yet, and the merge inserts none`,
-    )
-  }
+) {
+  if (!request.when_not_matched_insert_all) throw noDataError(id)
   return await context.dataLock.runExclusive(table.objectId, async () => {
     if (await hasDataUnderLock(context, table)) return undefined
     const point = { location: tableLocation(context, table) }
@@ -130,21 +128,12 @@ async function createByMerge(
       // Keys that are there twice would make every later merge of them ambiguous.
       const { version } = request.when_matched_update_all ? await merge() : merged
       await recordData(context, table)
-      return toResponse({ ...merged, version })
+      return { ...merged, version }
     } catch (error) {
       await context.engine.drop(point.location)
       throw error
     }
   })
-}
-
-function toResponse(merged: Awaited<ReturnType<Engine['merge']>>): ResponseOf<'MergeInsertIntoTable'> {
-  return {
-    version: merged.version,
-    num_inserted_rows: merged.numInsertedRows,
-    num_updated_rows: merged.numUpdatedRows,
-    num_deleted_rows: merged.numDeletedRows,
-  }
 }
 
 /** Returns undefined if they cannot be recorded. */

@@ -11,6 +11,7 @@ import { type TablePoint, type VersionPoint, openTable, type EngineContext } fro
 const maxFileBytes = 64 * 1024
 const maxConcurrentReads = 16
 
+/** A tag without a branch is on main. */
 const tagFile = z.object({ version: z.int(), branch: z.string().nullish(), manifestSize: z.int() })
 const branchFile = z.object({
   parentBranch: z.string().nullish(),
@@ -20,9 +21,6 @@ const branchFile = z.object({
   metadata: z.record(z.string(), z.string()).nullish(),
   identifier: z.unknown(),
 })
-
-/** A tag; without a branch it is on main. */
-export type TableTag = Readonly<z.output<typeof tagFile>>
 
 export function openTags(context: EngineContext) {
   const openNativeTags = async (point: TablePoint) =>
