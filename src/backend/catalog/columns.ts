@@ -1,5 +1,6 @@
 import { CatalogError, type Identifier, invalidInput, quoteForMessage } from 'catalog-gateway/catalog-api'
 import type { Job, JobResult } from '../database/jobs.ts'
+import type { RequestOf } from '../schemas/operation-schemas.ts'
 import { toPath } from '../database/objects.ts'
 import type { TablePoint } from '../engine/native/open-table.ts'
 import { type CatalogContext, tableLocation } from './context.ts'
@@ -109,11 +110,7 @@ function functionError(what: string): CatalogError {
 
 const operation = 'AlterTableBackfillColumns'
 
-interface BackfillRequest {
-  readonly column: string
-  readonly where?: string | undefined
-  readonly branch?: string | undefined
-}
+type BackfillRequest = Pick<RequestOf<'AlterTableBackfillColumns'>, 'column' | 'where' | 'branch'>
 
 /** One commit sets the column in all rows. */
 export async function backfillColumn(context: CatalogContext, job: Job): Promise<JobResult> {

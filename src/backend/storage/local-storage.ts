@@ -13,7 +13,7 @@ import {
 } from 'node:fs/promises'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { CatalogError, invalidInput } from 'catalog-gateway/catalog-api'
+import { invalidInput } from 'catalog-gateway/catalog-api'
 import type { FileInfo, LinkOutcome, ListedFile, FileContent, Storage } from './storage.ts'
 import { hasErrorCode, makeFolder, syncFolder } from 'catalog-gateway/lib'
 
@@ -33,9 +33,7 @@ export const localFileStorage: Storage = {
   read,
   create,
   link: linkFile,
-  makeFolder: async (folder) => {
-    await makeFolder(folder)
-  },
+  makeFolder: (folder) => makeFolder(folder),
   flush: syncFolder,
   remove: (file) => rm(file, { force: true }),
   removeAll,
@@ -111,11 +109,7 @@ async function linkFile(from: string, to: string, eTag?: string): Promise<LinkOu
   } catch (error) {
     if (hasErrorCode(error, 'EEXIST')) return 'taken'
     if (hasErrorCode(error, 'ENOENT')) return 'missing'
-    if (!hasErrorCode(error, 'EXDEV')) throw error
-    throw new CatalogError(
-      'Unsupported',
-      'the table is on another file system than the catalog; create its versions one at a time',
-    )
+    throw error
   }
 }
 

@@ -46,7 +46,7 @@ export interface Storage {
   create(file: string, bytes: Uint8Array): Promise<boolean>
   /** Gives `from` a second name in an existing folder, atomically, never replacing a file. `eTag`: that of `from`. */
   link(from: string, to: string, eTag?: string): Promise<LinkOutcome>
-  makeFolder(folder: string): Promise<void>
+  makeFolder(folder: string): Promise<unknown>
   /** Makes a file, or the names in a folder, survive a power failure. */
   flush(fileOrFolder: string): Promise<void>
   /** Removes a file; a missing one is no error. */
