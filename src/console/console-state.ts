@@ -24,10 +24,12 @@ interface Card {
   readonly found?: readonly string[]
 }
 
+export type Seal = Pick<AuditRecord, 'seq' | 'time'>
+
 /** Describes the gateway: `seal` is the newest one of its audit log, `comparison` the last `audit compare`. */
 export async function readConsoleState(
   source: ConsoleStateSource,
-  seal: AuditRecord<'seal'> | undefined,
+  seal: Seal | undefined,
   comparison: Comparison | undefined,
 ) {
   const { problems, warnings } = await readReadiness(source.checks)
@@ -80,7 +82,7 @@ function describeComparison(comparison: Comparison | undefined): Omit<Card, 'tit
   }
 }
 
-function describeAudit({ audit, sinks }: ConsoleStateSource, seal: AuditRecord<'seal'> | undefined) {
+function describeAudit({ audit, sinks }: ConsoleStateSource, seal: Seal | undefined) {
   const { writable, dropped, unresolved, tampered, head } = audit.status()
   const signed = seal && `up to record ${seal.seq}, ${formatAge(Date.parse(seal.time))}`
   const facts: Fact[] = [

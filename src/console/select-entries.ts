@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import {
-  type AuditRecord,
   listSegments,
   readNewestRecords,
   type SelectedRecord,
@@ -9,6 +8,7 @@ import {
 } from '../audit/index.ts'
 import { parseIdentifierText, refusal } from '../catalog-api/index.ts'
 import { collectEntries } from './audit-entries.ts'
+import type { Seal } from './console-state.ts'
 
 const maxNewest = 50
 const maxBytes = 1024 * 1024
@@ -22,7 +22,7 @@ export function createNewestEntriesReader(folder: string, getFile: () => string)
   return async () => {
     // Listing opens every file of the log.
     if (segments.at(-1)?.file !== getFile()) segments = await listSegments(folder)
-    let seal: AuditRecord<'seal'> | undefined
+    let seal: Seal | undefined
     async function* select(): AsyncGenerator<SelectedRecord, void> {
       for await (const record of readNewestRecords(folder, segments, maxBytes)) {
         if (record.kind === 'seal') seal = record

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { ignoreMissing, readLines, writeAtomically } from '../../lib/index.ts'
+import { ignoreMissing, parseJsonBytes, readLines } from '../../lib/index.ts'
 import type { AuditRecord, RecordReference } from '../records/audit-record.ts'
 import { parseRecord } from '../records/hash-chain.ts'
 import { isForeignRecord, type LogSegment, compareByAge } from '../storage/log-segments.ts'
@@ -17,22 +17,10 @@ const cursorSchema = z.object({
 /** Position of a sink in the log, with the last delivered record. */
 export type Cursor = z.output<typeof cursorSchema>
 
-export function getCursorPath(folder: string, sink: string): string {
-  return join(folder, `sink-${sink}.json`)
-}
-
 /** Undefined if missing or invalid: the sink then starts with the oldest record. Throws if the file cannot be read. */
 export async function readCursor(path: string): Promise<Cursor | undefined> {
-  try {
-    return cursorSchema.safeParse(JSON.parse(await readFile(path, 'utf8'))).data
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined
-    return ignoreMissing(error)
-  }
-}
-
-export function writeCursor(path: string, cursor: Cursor): Promise<void> {
-  return writeAtomically(path, JSON.stringify(cursor))
+  const bytes = await readFile(path).catch(ignoreMissing)
+  return cursorSchema.safeParse(bytes && parseJsonBytes(bytes)).data
 }
 
 /** Counts the records between a cursor and the end of the log. */

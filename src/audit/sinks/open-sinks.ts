@@ -1,15 +1,14 @@
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { SinkSettings } from '../../config/index.ts'
-import { Backoff, ignoreMissing, withTimeout } from '../../lib/index.ts'
+import { Backoff, ignoreMissing, withTimeout, writeAtomically } from '../../lib/index.ts'
 import type { Outbound } from '../../outbound/index.ts'
 import { listSegments, type LogSegment, compareByAge } from '../storage/log-segments.ts'
 import {
   countRecordsAfter,
   followLog,
-  getCursorPath,
   readCursor,
   reportRefused,
-  writeCursor,
   type Cursor,
   type FollowedDelivery,
 } from './log-follower.ts'
@@ -56,12 +55,13 @@ export async function openSinks(options: SinksOptions) {
   const deliveries = await Promise.all(
     settings.map(async (each) => {
       const { name } = each
-      const cursor = await readCursor(getCursorPath(folder, name))
+      const cursorFile = join(folder, `sink-${name}.json`)
+      const cursor = await readCursor(cursorFile)
       const sink =
         each.type === 'stdout'
           ? createStdoutSink()
           : await createOtlpSink(each, resource, observer.rejected.bind(observer, name), outbound)
-      return createDelivery({ name, folder, tuning, sink, observer }, cursor, segments)
+      return createDelivery({ name, folder, tuning, sink, observer, cursorFile }, cursor, segments)
     }),
   )
   return {
@@ -79,6 +79,7 @@ interface DeliveryOptions extends Pick<SinksOptions, 'folder' | 'observer'> {
   readonly name: string
   readonly tuning: DeliveryTuning
   readonly sink: Sink
+  readonly cursorFile: string
 }
 
 const maxBatchRecords = 500
@@ -96,7 +97,7 @@ const graceMs = 5_000
  * the receiver refuses everything, and is tried until it does not.
  */
 function createDelivery(
-  { name, folder, tuning, sink, observer }: DeliveryOptions,
+  { name, folder, tuning, sink, observer, cursorFile }: DeliveryOptions,
   start: Cursor | undefined,
   found: readonly LogSegment[],
 ) {
@@ -210,7 +211,7 @@ function createDelivery(
     const next = cursor
     saveAt = performance.now() + cursorSaveIntervalMs
     try {
-      await writeCursor(getCursorPath(folder, name), next)
+      await writeAtomically(cursorFile, JSON.stringify(next))
       saved = next
     } catch (error) {
       observer.failed(name, error)

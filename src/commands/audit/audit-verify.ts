@@ -45,7 +45,9 @@ async function verify(folder: string, { publicKey = [], json }: VerifyOptions, i
   if (json)
     printJson(io, { ...report, ok: report.ok && report.chains > 0, signaturesChecked: areSealsChecked })
   assertGood(folder, report)
-  if (!json) printGood(io, report, areSealsChecked)
+  if (json) return
+  printLine(io, `good: ${formatCounts(report)}`)
+  for (const note of formatNotes(report, areSealsChecked)) io.stderr.write(`${note}\n`)
 }
 
 function assertGood(folder: string, report: VerifyReport): void {
@@ -58,25 +60,13 @@ function assertGood(folder: string, report: VerifyReport): void {
   if (report.chains === 0) throw new CommandFailure(`${folder} contains no audit log`)
 }
 
-function printGood(io: Io, report: VerifyReport, areSealsChecked: boolean): void {
-  const { tornTail } = report
-  printLine(io, `good: ${formatCounts(report)}`)
-  if (tornTail !== undefined) {
-    printLine(
-      io,
-      `torn tail: ${tornTail.file} ends in ${tornTail.bytes} bytes of an incomplete record; ` +
-        'the gateway truncates it when it starts',
-    )
-  }
-  for (const note of formatNotes(report, areSealsChecked)) io.stderr.write(`${note}\n`)
-}
-
 function formatCounts({ records, chains, unresolved }: VerifyReport): string {
   const open = `${formatCount(unresolved, 'change')} without an outcome`
   return `${formatCount(records, 'record')} in ${formatCount(chains, 'chain')}, ${open}`
 }
 
-function formatNotes({ seals, unsealed, pruned, head }: VerifyReport, areSealsChecked: boolean): string[] {
+function formatNotes(report: VerifyReport, areSealsChecked: boolean): string[] {
+  const { seals, unsealed, tornTail, pruned, head } = report
   const since = unsealed.since === undefined ? '' : ` since ${unsealed.since}`
   return [
     areSealsChecked
@@ -84,6 +74,9 @@ function formatNotes({ seals, unsealed, pruned, head }: VerifyReport, areSealsCh
       : `${seals} seals, signatures not checked (no --public-key)`,
     ...(unsealed.records > 0
       ? [`unsealed tail: ${formatCount(unsealed.records, 'record')}${since} not sealed yet`]
+      : []),
+    ...(tornTail
+      ? [`torn tail: ${tornTail.file} ends in an incomplete record, which the next start removes`]
       : []),
     ...(pruned ? [`older records removed up to record ${pruned.seq} of chain ${pruned.chain}`] : []),
     ...(head ? [`head: record ${head.seq} of chain ${head.chain}, hash ${head.hash}`] : []),

@@ -112,7 +112,7 @@ it('verify reports a broken log by file and line, also as JSON, and accepts a to
   await writeFile(file, good.subarray(0, -10))
   const torn = await audit('verify', folder)
   await writeFile(file, good)
-  expect(torn).toMatchObject({ status: 0, output: expect.stringMatching(/^torn tail: /m) })
+  expect(torn).toMatchObject({ status: 0, messages: expect.stringMatching(/^torn tail: /m) })
 })
 
 it.each(['verify', 'query'])('%s refuses a folder without a log', async (command) => {
