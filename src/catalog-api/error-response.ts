@@ -38,7 +38,9 @@ export function parseErrorResponse(
   const isMissing = status === 501 || (status === 500 && isNotImplemented(message))
   const shown = reads === 'all'
   return {
-    kind: isMissing ? 'Unsupported' : (kind ?? errorNameForStatus(status)),
+    kind: isMissing
+      ? 'Unsupported'
+      : (kind ?? errorNamesByStatus[status] ?? (status < 500 ? 'InvalidInput' : 'Internal')),
     /** Whether the body has an error code of the interface; otherwise the kind derives from the status. */
     hasCatalogCode: kind !== undefined,
     /** First line of the message, without paths. For a failure it may still reveal internals. */
@@ -73,10 +75,6 @@ function readContext(
 
 export function isErrorResponse(body: Uint8Array | undefined): boolean {
   return errorNamesByCode.has(parse(body)['code'])
-}
-
-function errorNameForStatus(status: number): ErrorName {
-  return errorNamesByStatus[status] ?? (status < 500 ? 'InvalidInput' : 'Internal')
 }
 
 function parse(body: Uint8Array | undefined): Readonly<Record<string, unknown>> {

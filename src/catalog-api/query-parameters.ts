@@ -1,5 +1,5 @@
 import { assertFactSource } from './reserved-names.ts'
-import { refusal, type CatalogError } from './catalog-error.ts'
+import { refusal } from './catalog-error.ts'
 import { assertDelimiter, defaultDelimiter, quoteForMessage } from './identifiers.ts'
 import type { Operation, ParameterType } from './operations.ts'
 
@@ -33,7 +33,11 @@ export function readQuery(
     const type = isDropped ? 'string' : operation.query.get(name)
     if (type === undefined) {
       assertFactSource(operation, 'query', name)
-      throw unknownParameterError(name, operation)
+      const known = [...operation.query.keys()].join(', ')
+      throw refusal(
+        'invalid_query',
+        `unknown query parameter ${quoteForMessage(name)} of ${operation.name}; expected ${known}`,
+      )
     }
     if (type !== 'strings' && seen.has(name)) throw refusal('malformed_target', `${label} is repeated`)
     seen.add(name)
@@ -78,15 +82,6 @@ export function validateParameter(label: string, type: ParameterType, value: str
     throw refusal('invalid_query', `${label} is ${quoteForMessage(value)}; expected true or false`)
   }
   return lower
-}
-
-/** InvalidInput (400). */
-function unknownParameterError(name: string, operation: Operation): CatalogError {
-  const known = [...operation.query.keys()].join(', ')
-  return refusal(
-    'invalid_query',
-    `unknown query parameter ${quoteForMessage(name)} of ${operation.name}; expected ${known}`,
-  )
 }
 
 /** Queries are form-encoded: real clients write a space as `+`. */

@@ -28,13 +28,6 @@ import {
   type RouteTable,
 } from './route-table.ts'
 
-/** A value of a column in a path. */
-interface BlobPath {
-  readonly column: string
-  /** Up to 64 bits in decimal, so a text. */
-  readonly rowId: string
-}
-
 /** The complete meaning of the method and target of a request. */
 export interface RouteMatch<Kind extends Operation = Operation> {
   readonly operation: Kind
@@ -45,8 +38,8 @@ export interface RouteMatch<Kind extends Operation = Operation> {
   /** Separates the parts of ids in this request and in the response to ListAllTables. */
   readonly delimiter: string
   readonly indexName: string | undefined
-  /** Only in routes of operations that have it in their paths. */
-  readonly blob?: BlobPath
+  /** A value of a column, in routes of operations that have it in their paths. A row id has up to 64 bits, so it is a text. */
+  readonly blob?: { readonly column: string; readonly rowId: string }
   readonly parameters: QueryParameters
 }
 
@@ -90,12 +83,12 @@ export function parseTargetIn<Kind extends Operation>(
     )
   }
   const { delimiter, parameters } = readQuery(query, operation)
-  const id = found.hasId
-    ? parseIdentifier(decodeComponent(segmentAt(path, idSegment), 'the id'), delimiter)
-    : []
-  if (found.hasId) assertCompleteId(operation, id)
-  const indexName = found.hasIndex ? readName(path, indexSegment, 'the index name') : undefined
-  const blob = found.hasBlob ? { blob: readBlobPath(path) } : {}
+  const hasId = found.path.includes('{id}')
+  const id = hasId ? parseIdentifier(decodeComponent(segmentAt(path, idSegment), 'the id'), delimiter) : []
+  if (hasId) assertCompleteId(operation, id)
+  const hasIndex = found.path.includes('{index_name}')
+  const indexName = hasIndex ? readName(path, indexSegment, 'the index name') : undefined
+  const blob = found.path.includes('{row_id}') ? { blob: readBlobPath(path) } : {}
   const alias = operation.forwardsAliases && found.path !== operation.path ? { alias: found.path } : {}
   return {
     operation: selectPart(operation, parameters),
@@ -128,7 +121,7 @@ function readName(path: string, segment: number, label: string): string {
   return name
 }
 
-function readBlobPath(path: string): BlobPath {
+function readBlobPath(path: string) {
   const rowId = segmentAt(path, rowSegment)
   if (!isUnsigned64(rowId))
     throw refusal('invalid_id', `the row id is ${quoteForMessage(rowId)}; expected ${unsigned64}`)

@@ -7,14 +7,12 @@ import { collectMemberNames, findSchemas } from './schemas.ts'
 type RequestPart = Exclude<FactSource['in'], 'properties'>
 
 const factsByName = new Map<string, FactName>()
-for (const name of operationNames) {
-  for (const [fact, sources] of getOperation(name).facts) {
-    for (const source of sources) factsByName.set(source.name, fact)
+for (const operationName of operationNames) {
+  for (const [fact, sources] of getOperation(operationName).facts) {
+    // The name of a branch, and in other operations of an index.
+    for (const { name } of sources) if (name !== 'name') factsByName.set(name, fact)
   }
 }
-
-/** Fact names with another meaning in other operations, such as the name of an index. */
-const ambiguousNames: ReadonlySet<string> = new Set(['name'])
 
 const entryMembers = operationNames.flatMap((name) => {
   const { entries } = getOperation(name)
@@ -30,7 +28,7 @@ const decisiveMembers: ReadonlySet<string> = new Set([
   'identity',
   'context',
   'query',
-  ...[...factsByName.keys()].filter((name) => !ambiguousNames.has(name)),
+  ...factsByName.keys(),
   ...entryMembers,
 ])
 
@@ -40,7 +38,7 @@ const decisiveMembers: ReadonlySet<string> = new Set([
  */
 export function assertFactSource(operation: Operation, part: RequestPart, name: string): void {
   const fact = factsByName.get(name)
-  if (fact === undefined || ambiguousNames.has(name) || findFact(operation, part, name) !== undefined) return
+  if (fact === undefined || findFact(operation, part, name) !== undefined) return
   const [source] = operation.facts.find(([other]) => other === fact)?.[1] ?? []
   const remedy = source === undefined ? 'omit it' : `send it as ${describeFactSource(source)}`
   const sent = describeFactSource({ in: part, name }).replace(/^the /, '')

@@ -7,9 +7,6 @@ interface Route<Kind extends Operation> {
   readonly operation: Kind
   /** The path of the operation, or one of its aliases. */
   readonly path: string
-  readonly hasId: boolean
-  readonly hasIndex: boolean
-  readonly hasBlob: boolean
 }
 
 /** Indexes of `{id}`, `{index_name}`, `{column}` and `{row_id}` among the path segments; segment 0, before `/v1`, is empty. */
@@ -35,13 +32,7 @@ function createRoutes<Kind extends Operation>(operations: readonly Kind[]): Map<
   for (const operation of operations) {
     for (const path of [operation.path, ...operation.aliases]) {
       // A request may end in a slash, whether or not the path does: `parseTarget` removes it.
-      routes.set(path.replaceAll(/\{\w+\}/g, placeholder).replace(/\/$/, ''), {
-        operation,
-        path,
-        hasId: path.includes('{id}'),
-        hasIndex: path.includes('{index_name}'),
-        hasBlob: path.includes('{column}') && path.includes('{row_id}'),
-      })
+      routes.set(path.replaceAll(/\{\w+\}/g, placeholder).replace(/\/$/, ''), { operation, path })
     }
   }
   return routes

@@ -2,18 +2,21 @@ import type { AuditLog, AuditRecord, Comparison, Sinks } from '../audit/index.ts
 import { formatIdentifierText } from '../catalog-api/index.ts'
 import { formatCount } from '../lib/index.ts'
 import { type ReadinessCheck, readReadiness } from '../observability/index.ts'
-import type { PolicySet } from '../policy/index.ts'
+import type { PolicySet, VocabularyOptions } from '../policy/index.ts'
 import { type Fact, formatPosition } from './audit-entries.ts'
 import { version } from '../version.ts'
 
-export interface ConsoleStateSource {
+/** What the console shows. */
+export interface ConsoleSource {
   readonly checks: readonly ReadinessCheck[]
   upstreams(): readonly Fact[]
   /** The policies in force. */
   policies(): PolicySet
   /** In seconds since 1970. */
   policiesLoadedAt(): Promise<number>
-  readonly audit: Pick<AuditLog, 'status'>
+  readonly audit: Pick<AuditLog, 'status' | 'durableEnd'>
+  readonly auditFolder: string
+  readonly vocabulary: VocabularyOptions
   readonly sinks: Pick<Sinks, 'status'>
 }
 
@@ -28,7 +31,7 @@ export type Seal = Pick<AuditRecord, 'seq' | 'time'>
 
 /** Describes the gateway: `seal` is the newest one of its audit log, `comparison` the last `audit compare`. */
 export async function readConsoleState(
-  source: ConsoleStateSource,
+  source: ConsoleSource,
   seal: Seal | undefined,
   comparison: Comparison | undefined,
 ) {
@@ -82,7 +85,7 @@ function describeComparison(comparison: Comparison | undefined): Omit<Card, 'tit
   }
 }
 
-function describeAudit({ audit, sinks }: ConsoleStateSource, seal: Seal | undefined) {
+function describeAudit({ audit, sinks }: ConsoleSource, seal: Seal | undefined) {
   const { writable, dropped, unresolved, tampered, head } = audit.status()
   const signed = seal && `up to record ${seal.seq}, ${formatAge(Date.parse(seal.time))}`
   const facts: Fact[] = [

@@ -3,20 +3,13 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { extname } from 'node:path'
 import type { FastifyError, FastifyInstance } from 'fastify'
 import { CatalogError, parseIdentifierText } from '../catalog-api/index.ts'
-import { type AuditLog, readComparison } from '../audit/index.ts'
+import { readComparison } from '../audit/index.ts'
 import { isCrossSite, isLink, readSendingPage } from '../lib/index.ts'
-import type { VocabularyOptions } from '../policy/index.ts'
 import { createAccessReport } from './access-report.ts'
-import { readConsoleState, type ConsoleStateSource } from './console-state.ts'
+import { type ConsoleSource, readConsoleState } from './console-state.ts'
 import { maxTextBytes, parseTrial } from './playground-report.ts'
 import { createThreadRunner } from './run-in-thread.ts'
 import { createNewestEntriesReader, parseSearch } from './select-entries.ts'
-
-export interface ConsoleSource extends ConsoleStateSource {
-  readonly auditFolder: string
-  readonly audit: Pick<AuditLog, 'status' | 'durableEnd'>
-  readonly vocabulary: VocabularyOptions
-}
 
 interface QueryRoute {
   readonly Querystring: Readonly<Record<string, unknown>>
@@ -107,12 +100,6 @@ function findBrowserRefusal(headers: IncomingHttpHeaders, isPage: boolean): stri
   return isPage && isLink(page, 'GET') ? undefined : 'cross-site requests to the console are refused'
 }
 
-interface PageFile {
-  readonly route: string
-  readonly contentType: string
-  readonly content: Buffer
-}
-
 const contentTypes: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
@@ -123,7 +110,7 @@ const contentTypes: Readonly<Record<string, string>> = {
 const pageRoute = '/console'
 
 /** Reads the page and the files that it refers to. */
-async function readPageFiles(): Promise<readonly PageFile[]> {
+async function readPageFiles() {
   const folder = new URL('page/', import.meta.url)
   const files = (await readdir(folder)).map(async (name) => {
     const contentType = contentTypes[extname(name)]
