@@ -39,7 +39,7 @@ export async function handle(
   pipeline: Pipeline,
   trace: Trace,
 ): Promise<void> {
-  const received = receive(request, pipeline, trace.requestId)
+  const received = receive(request, pipeline, trace)
   const found = pipeline.findDocument(received)
   if (found !== undefined) {
     const document = await found

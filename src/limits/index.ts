@@ -1,13 +1,7 @@
 /**
  * What callers may use: rates, quotas and requests at once (`createLimits`), the memory of bodies, and what is shed under load.
  */
-export {
-  createLimits,
-  type FailedAuthentications,
-  getPrincipalKey,
-  LimitExceeded,
-  type Limits,
-} from './limits.ts'
+export { createLimits, getPrincipalKey, LimitExceeded, type Limits } from './limits.ts'
 export { FairCapacity, Overloaded } from './overload/fair-capacity.ts'
 export {
   createLoadShedder,

@@ -65,7 +65,7 @@ export function createLimits(
     ...settings.concurrency.map(createConcurrencyLimit),
   ]
   return {
-    failedAuthentications: new FailedAuthentications(settings.failedAuthentications),
+    failedAuthentications: limitFailedAuthentications(settings.failedAuthentications),
     /** Throws LimitExceeded (429) without charging any limit. Returns what must be called once at the end of the request. */
     admit(request: LimitedRequest): (() => void) | undefined {
       if (limits.length === 0) return undefined
@@ -163,29 +163,25 @@ function createRateLimit(settings: RateSettings, makeBuckets: BucketFactory): Li
 const maxBurst = 20
 
 /** Limits failed authentications of each address, if the settings say so. */
-export class FailedAuthentications {
-  readonly #buckets: TokenBuckets | undefined
-
-  constructor(settings: FailedAuthenticationSettings | undefined) {
-    this.#buckets = settings && new TokenBuckets({ perSecond: settings.perSecond, burst: maxBurst })
-  }
-
-  /** Throws LimitExceeded (429) after too many failures. */
-  assertAllowed(client: string): void {
-    const wait = this.#buckets?.waitMs(getAddressKey(client), 1, performance.now()) ?? 0
-    if (wait === 0) return
-    throw new LimitExceeded(
-      'too_many_failed_authentications',
-      'too many failed authentications from this address (limits.failedAuthentications of the gateway)',
-      wait,
-    )
-  }
-
-  recordFailure(client: string): void {
-    const now = performance.now()
-    const key = getAddressKey(client)
-    // Concurrent failures leave no debt: they block the address no longer than a single one.
-    if (this.#buckets?.waitMs(key, 1, now) === 0) this.#buckets.take(key, 1, now)
+export function limitFailedAuthentications(settings: FailedAuthenticationSettings | undefined) {
+  const buckets = settings && new TokenBuckets({ perSecond: settings.perSecond, burst: maxBurst })
+  return {
+    /** Throws LimitExceeded (429) after too many failures. */
+    assertAllowed(client: string): void {
+      const wait = buckets?.waitMs(getAddressKey(client), 1, performance.now()) ?? 0
+      if (wait === 0) return
+      throw new LimitExceeded(
+        'too_many_failed_authentications',
+        'too many failed authentications from this address (limits.failedAuthentications of the gateway)',
+        wait,
+      )
+    },
+    recordFailure(client: string): void {
+      const now = performance.now()
+      const key = getAddressKey(client)
+      // Concurrent failures leave no debt: they block the address no longer than a single one.
+      if (buckets?.waitMs(key, 1, now) === 0) buckets.take(key, 1, now)
+    },
   }
 }
 

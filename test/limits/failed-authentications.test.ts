@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import { FailedAuthentications, LimitExceeded } from '../../src/limits/limits.ts'
+import { LimitExceeded, limitFailedAuthentications } from '../../src/limits/limits.ts'
 
 it('concurrent failures block their address no longer than a single one', () => {
-  const authentications = new FailedAuthentications({ perSecond: 0.01 })
+  const authentications = limitFailedAuthentications({ perSecond: 0.01 })
   const client = '192.0.2.7'
   for (let count = 0; count < 50; count += 1) authentications.assertAllowed(client)
   for (let count = 0; count < 50; count += 1) authentications.recordFailure(client)

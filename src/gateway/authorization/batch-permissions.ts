@@ -93,7 +93,15 @@ export function* listBatchPermissions(
 ): Generator<RequiredPermission, void, void> {
   if (batch.entries === undefined) return
   const { member, operation } = batch.entries
-  for (const [index, value] of readEntryList(members, member).entries()) {
+  const entries: unknown = getMember(members, member)
+  if (!Array.isArray(entries) || entries.length === 0) {
+    const found = describeJsonValue(entries)
+    throw refusal(
+      'invalid_body',
+      `"${member}" in the body is ${found}; expected a list of at least one object`,
+    )
+  }
+  for (const [index, value] of entries.entries()) {
     const permission = readEntryPermission(operation, value, `${member}[${index}]`)
     yield permission
     yield* listWithheldPermissions(batch, permission, permission.entry.stated)
@@ -157,17 +165,6 @@ function findSoleMember(
     'invalid_body',
     `${what} holds ${found.map(quoteForMessage).join(', ') || 'nothing'}; ${expected}`,
   )
-}
-
-function readEntryList(members: JsonObject, name: string): readonly unknown[] {
-  const value = getMember(members, name)
-  if (!Array.isArray(value) || value.length === 0) {
-    throw refusal(
-      'invalid_body',
-      `"${name}" in the body is ${describeJsonValue(value)}; expected a list of at least one object`,
-    )
-  }
-  return value
 }
 
 function readEntryObject(value: unknown, what: string): JsonObject {

@@ -67,7 +67,7 @@ export function createProxiedRequests(
       const proxied: ProxiedRequest = { trace, isUpgrade: isWebSocket(raw), end: new AbortController() }
       started.set(raw, proxied)
       observe(reply, request, proxied)
-      const received = trace.enter('match', receive(request, options, trace.requestId))
+      const received = trace.enter('match', receive(request, options, trace))
       await admitRequest(received, proxied, routes, options)
       // The plugin reads it.
       raw.url = received.head.target

@@ -1,5 +1,5 @@
 import { AuthenticationError, type Authenticator, type Principal } from '../../identity/index.ts'
-import type { FailedAuthentications } from '../../limits/index.ts'
+import type { Limits } from '../../limits/index.ts'
 import { advance, type Authenticated, type Received } from '../context.ts'
 import { CatalogError, quoteForMessage, refusals } from '../../catalog-api/index.ts'
 import { isCrossSite, type SendingPage } from '../../lib/index.ts'
@@ -8,7 +8,7 @@ import type { ReceivedHead } from '../downstream.ts'
 
 export interface AuthenticateOptions {
   readonly authenticator: Pick<Authenticator, 'authenticate'>
-  readonly failedAuthentications: FailedAuthentications
+  readonly failedAuthentications: Limits['failedAuthentications']
   /** Scheme of the listener. */
   readonly scheme: Scheme
   /** Origins whose pages may use the credentials that browsers add. */

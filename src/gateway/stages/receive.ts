@@ -6,7 +6,6 @@ import {
   getHeaderDialect,
   type HeaderDialect,
   headerDialects,
-  isLancedbClient,
   lancedbCredentialType,
   lancedbCredentialTypeHeader,
   lancedbDatabaseHeader,
@@ -68,7 +67,7 @@ export interface ReceiveOptions {
 export function receive(
   request: IncomingRequest,
   { dialects: accepted, scheme, readClientAddress, readForwardedCertificate }: ReceiveOptions,
-  requestId: string,
+  { requestId, isLancedb }: Pick<ReceivedHead, 'requestId' | 'isLancedb'>,
 ): Received {
   const single = new Map<string, string>()
   const headers: string[] = []
@@ -126,6 +125,13 @@ export function receive(
       `unsupported expectation ${quoteForMessage(expectation)}; expected 100-continue`,
     )
   }
+  const dialect = single.get(clientDialectHeader)
+  if (dialect !== undefined && dialect !== 'lancedb' && dialect !== 'catalog') {
+    throw refusal(
+      'unknown_dialect',
+      `unknown ${clientDialectHeader} ${quoteForMessage(dialect)}; expected lancedb or catalog`,
+    )
+  }
   const contentLength = single.has('content-length') ? Number(single.get('content-length')) : undefined
   const client = readClientAddress(request, connectionTokens)
   const head: ReceivedHead = {
@@ -145,7 +151,7 @@ export function receive(
     page: readSendingPage((name) => single.get(name)),
     headers: connectionTokens.length === 0 ? headers : removeConnectionListed(headers, connectionTokens),
     database: readDatabase(single),
-    isLancedb: readDialect(single),
+    isLancedb,
     contentType: single.get('content-type'),
     contentEncoding: single.get('content-encoding'),
     contentLength,
@@ -160,17 +166,6 @@ function readDatabase(single: ReadonlyMap<string, string>): string | undefined {
   const database = single.get(lancedbDatabaseHeader)
   const prefix = single.get(lancedbPrefixHeader)
   return prefix === undefined ? database : `${database ?? ''}/${prefix}`
-}
-
-function readDialect(single: ReadonlyMap<string, string>): boolean {
-  const reported = single.get(clientDialectHeader)
-  if (reported !== undefined && reported !== 'lancedb' && reported !== 'catalog') {
-    throw refusal(
-      'unknown_dialect',
-      `unknown ${clientDialectHeader} ${quoteForMessage(reported)}; expected lancedb or catalog`,
-    )
-  }
-  return isLancedbClient(reported, single.has(lancedbDatabaseHeader))
 }
 
 const noTableHeaders: readonly ('location' | 'properties')[] = []
