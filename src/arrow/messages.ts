@@ -76,46 +76,29 @@ export class CheckedBuffer extends ByteBuffer {
   }
 }
 
-/** Metadata of an Arrow IPC message. Reading the header throws RangeError for offsets outside of the message. */
-export type ArrowMessage = MessageBasics &
-  (
-    | { readonly kind: 'schema'; readonly header: Schema }
-    | { readonly kind: 'dictionary'; readonly header: DictionaryBatch }
-    | { readonly kind: 'batch'; readonly header: RecordBatch }
-  )
-
-interface MessageBasics {
-  readonly formatVersion: number
-  /** As claimed: it may be negative, or larger than the body. */
-  readonly bodyLength: number
-}
-
 /** First four bytes of every message of an Arrow IPC stream; the length of its metadata (int32) follows. */
 export const continuation = 0xffffffff
 
 export const prefixLength = 8
 
+export type ArrowMessage = NonNullable<ReturnType<typeof readMessage>>
+
 /**
- * Reads the metadata of a message, without prefix and body; safe for untrusted input. Undefined unless the message is a
- * schema, dictionary or record batch. Throws RangeError for offsets outside of the message.
+ * Reads the metadata of a message, without prefix and body; safe for untrusted input. The length of the body is as claimed: it
+ * may be negative, or larger than the body. Undefined unless the message is a schema, dictionary or record batch. Throws
+ * RangeError for offsets outside of the message, and so does reading the header.
  */
-export function readMessage(metadata: Uint8Array): ArrowMessage | undefined {
+export function readMessage(metadata: Uint8Array) {
   const message = Message.getRootAsMessage(new CheckedBuffer(metadata))
   const basics = { formatVersion: message.version(), bodyLength: Number(message.bodyLength()) }
+  const read = <Kind extends string, Header>(kind: Kind, empty: Header) => {
+    const header: Header | null = message.header(empty)
+    return header === null ? undefined : { ...basics, kind, header }
+  }
   const type = message.headerType()
-  if (type === MessageHeader.Schema) {
-    const header: Schema | null = message.header(new Schema())
-    return header === null ? undefined : { ...basics, kind: 'schema', header }
-  }
-  if (type === MessageHeader.DictionaryBatch) {
-    const header: DictionaryBatch | null = message.header(new DictionaryBatch())
-    return header === null ? undefined : { ...basics, kind: 'dictionary', header }
-  }
-  if (type === MessageHeader.RecordBatch) {
-    const header: RecordBatch | null = message.header(new RecordBatch())
-    return header === null ? undefined : { ...basics, kind: 'batch', header }
-  }
-  return undefined
+  if (type === MessageHeader.Schema) return read('schema', new Schema())
+  if (type === MessageHeader.DictionaryBatch) return read('dictionary', new DictionaryBatch())
+  return type === MessageHeader.RecordBatch ? read('batch', new RecordBatch()) : undefined
 }
 
 /** Larger metadata is refused: that of a schema is decoded, and that of a batch grows with its columns. */
@@ -125,34 +108,31 @@ export const maxMetadataBytes = 8 * 1024 * 1024
 /** Saved chunks below this size are joined: a chunk takes more memory than its bytes. */
 const minSavedBytes = 512
 
-/** Handles a message. Its metadata, without prefix, may be changed in place. */
-type OnMessage = (message: ArrowMessage, metadata: Buffer) => void
-
 /**
  * Splits an Arrow IPC stream that arrives in chunks into its messages. Nothing is copied except metadata that spans several
  * chunks, and bodies are not read: what metadata claims is not verified against the data. Safe for untrusted input.
  */
 export class MessageFrames {
-  readonly #onMessage: OnMessage
+  /** Whether the schema has been handled. */
+  hasSchema = false
+  /** Bytes of what is incomplete, and of the rest, that are in memory. */
+  heldBytes = 0
+  readonly #onMessage: (message: ArrowMessage, metadata: Buffer) => void
   readonly #maxRestBytes: number
-  #hasSchema = false
   /** The part that is read next; `rest` after the mark of the end. */
   #expectedPart: 'prefix' | 'metadata' | 'body' | 'rest' = 'prefix'
   /** Bytes of that part that are missing. */
   #remainingBytes = prefixLength
-  #heldBytes = 0
   /** Received chunks of an incomplete prefix or metadata, or of the rest. */
   #partialChunks: Buffer[] = []
 
-  /** `maxRestBytes` may follow the mark of the end. */
-  constructor(onMessage: OnMessage, maxRestBytes = 0) {
+  /**
+   * `onMessage` gets each message and its metadata, without prefix, which it may change in place. `maxRestBytes` may follow the
+   * mark of the end.
+   */
+  constructor(onMessage: (message: ArrowMessage, metadata: Buffer) => void, maxRestBytes = 0) {
     this.#onMessage = onMessage
     this.#maxRestBytes = maxRestBytes
-  }
-
-  /** Whether the schema has been handled. */
-  get hasSchema(): boolean {
-    return this.#hasSchema
   }
 
   /** Whether the stream may end here. */
@@ -161,11 +141,6 @@ export class MessageFrames {
       this.#expectedPart === 'rest' ||
       (this.#expectedPart === 'prefix' && this.#remainingBytes === prefixLength)
     )
-  }
-
-  /** Bytes of what is incomplete, and of the rest, that are in memory. */
-  get heldBytes(): number {
-    return this.#heldBytes
   }
 
   /** Returns what follows the mark of the end. */
@@ -207,14 +182,14 @@ export class MessageFrames {
   }
 
   #saveRest(bytes: Buffer): void {
-    if (this.#heldBytes + bytes.length > this.#maxRestBytes)
+    if (this.heldBytes + bytes.length > this.#maxRestBytes)
       throw new RangeError('data after the end of the stream')
     this.#savePartial(bytes)
   }
 
   /** Copies the chunk: its memory is reused. */
   #savePartial(taken: Buffer): void {
-    this.#heldBytes += taken.length
+    this.heldBytes += taken.length
     const last = this.#partialChunks.at(-1)
     if (last === undefined || last.length >= minSavedBytes) this.#partialChunks.push(Buffer.from(taken))
     else this.#partialChunks[this.#partialChunks.length - 1] = Buffer.concat([last, taken])
@@ -222,7 +197,7 @@ export class MessageFrames {
 
   #completePart(whole: Buffer): Buffer {
     this.#partialChunks = []
-    this.#heldBytes = 0
+    this.heldBytes = 0
     if (this.#expectedPart === 'prefix') this.#readPrefix(whole)
     else this.#readMetadata(whole)
     return whole
@@ -234,8 +209,8 @@ export class MessageFrames {
       const isFile = prefix.toString('latin1', 0, 6) === 'ARROW1'
       throw new RangeError(isFile ? 'an Arrow file, not a stream' : 'not an Arrow stream')
     }
-    if (length === 0 && !this.#hasSchema) throw new RangeError('no schema at the start')
-    if (length < 0 || length > (this.#hasSchema ? maxMetadataBytes : maxSchemaBytes))
+    if (length === 0 && !this.hasSchema) throw new RangeError('no schema at the start')
+    if (length < 0 || length > (this.hasSchema ? maxMetadataBytes : maxSchemaBytes))
       throw new RangeError(`a header has ${length} bytes`)
     if (length === 0) this.#expect('rest', Infinity)
     else this.#expect('metadata', length)
@@ -243,7 +218,7 @@ export class MessageFrames {
 
   #readMetadata(metadata: Buffer): void {
     const message = readMessage(metadata)
-    const isFirst = !this.#hasSchema
+    const isFirst = !this.hasSchema
     if (message === undefined)
       throw new RangeError(isFirst ? 'no schema at the start' : 'unknown message type')
     const { kind, bodyLength } = message
@@ -251,7 +226,7 @@ export class MessageFrames {
     if (bodyLength < 0 || isMisplaced)
       throw new RangeError(isFirst ? 'no schema at the start' : 'unexpected message')
     this.#onMessage(message, metadata)
-    this.#hasSchema = true
+    this.hasSchema = true
     if (bodyLength > 0) this.#expect('body', bodyLength)
     else this.#expect('prefix', prefixLength)
   }

@@ -38,10 +38,10 @@ export function openFooter(bytes: Buffer): Footer {
 }
 
 /** Removes the metadata of a footer as that of a message. */
-export function removeFooterMetadata({ bb: buffer, bb_pos: position }: Footer): void {
-  if (buffer === null) return
-  removePairs(buffer, position, slots.footer, noKeys)
-  removeSchemaMetadata(buffer, new Footer().__init(position, buffer).schema())
+export function removeFooterMetadata(footer: Footer): void {
+  if (footer.bb === null) return
+  removePairs(footer.bb, footer.bb_pos, slots.footer, noKeys)
+  removeSchemaMetadata(footer.bb, footer.schema())
 }
 
 function removeSchemaMetadata(buffer: ByteBuffer, schema: Schema | null): void {

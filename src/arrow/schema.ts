@@ -1,5 +1,4 @@
 import { Date as DateType } from 'apache-arrow/fb/date'
-import type { DateUnit } from 'apache-arrow/fb/date-unit'
 import { Decimal } from 'apache-arrow/fb/decimal'
 import { Duration } from 'apache-arrow/fb/duration'
 import type { Field } from 'apache-arrow/fb/field'
@@ -8,55 +7,26 @@ import { FixedSizeList } from 'apache-arrow/fb/fixed-size-list'
 import { FloatingPoint } from 'apache-arrow/fb/floating-point'
 import { Int } from 'apache-arrow/fb/int'
 import { Interval } from 'apache-arrow/fb/interval'
-import type { IntervalUnit } from 'apache-arrow/fb/interval-unit'
-import type { KeyValue } from 'apache-arrow/fb/key-value'
 import { Map as MapType } from 'apache-arrow/fb/map'
-import type { Precision } from 'apache-arrow/fb/precision'
 import type { Schema } from 'apache-arrow/fb/schema'
 import { Time } from 'apache-arrow/fb/time'
-import type { TimeUnit } from 'apache-arrow/fb/time-unit'
 import { Timestamp } from 'apache-arrow/fb/timestamp'
 import { Type } from 'apache-arrow/fb/type'
 import { Union } from 'apache-arrow/fb/union'
-import type { UnionMode } from 'apache-arrow/fb/union-mode'
 import { MessageFrames } from './messages.ts'
-
-interface IntType {
-  readonly id: Type.Int
-  readonly bits: number
-  readonly signed: boolean
-}
-
-type ParameterizedType =
-  | IntType
-  | { readonly id: Type.FloatingPoint; readonly precision: Precision }
-  | {
-      readonly id: Type.Decimal
-      readonly precision: number
-      readonly scale: number
-      readonly bits: number
-    }
-  | { readonly id: Type.Date; readonly unit: DateUnit }
-  | { readonly id: Type.Time; readonly unit: TimeUnit; readonly bits: number }
-  | { readonly id: Type.Timestamp; readonly unit: TimeUnit; readonly timezone: string | null }
-  | { readonly id: Type.Interval; readonly unit: IntervalUnit }
-  | { readonly id: Type.Union; readonly mode: UnionMode; readonly typeIds: readonly number[] }
-  | { readonly id: Type.FixedSizeBinary | Type.FixedSizeList; readonly length: number }
-  | { readonly id: Type.Map; readonly keysSorted: boolean }
-  | { readonly id: Type.Duration; readonly unit: TimeUnit }
 
 /**
  * An Arrow type, with parameters in the order of Schema.fbs. The children of a nested type are in its field. Types without
  * parameters include those that are newer than the generated enumeration.
  */
-export type ArrowType = ParameterizedType | { readonly id: Exclude<Type, ParameterizedType['id']> }
+export type ArrowType = ReturnType<SchemaReader['readType']>
 
 export interface ArrowField {
   readonly name: string
   readonly nullable: boolean
   readonly type: ArrowType
   /** Index type of a dictionary column; `type` is its value type. */
-  readonly indexType: IntType | undefined
+  readonly indexType: ReturnType<typeof readIntType> | undefined
   readonly children: readonly ArrowField[]
   readonly metadata: Readonly<Record<string, string>>
 }
@@ -99,29 +69,27 @@ class SchemaReader {
     return {
       name: this.#readText(field.name()) ?? '',
       nullable: field.nullable(),
-      type: this.#readType(field),
-      indexType: dictionary === null ? undefined : readIndexType(dictionary.indexType()),
+      type: this.readType(field),
+      indexType: dictionary === null ? undefined : readIntType(dictionary.indexType()),
       children: readList(field.childrenLength(), (index) => this.readField(field.children(index), depth + 1)),
       metadata: this.readMetadata(field),
     }
   }
 
   readMetadata(parent: Pick<Field, 'customMetadata' | 'customMetadataLength'>): Record<string, string> {
-    const read = (pair: KeyValue | null): [string, string] => {
-      this.#takeBytes(8)
-      return [this.#readText(pair?.key() ?? '') ?? '', this.#readText(pair?.value() ?? '') ?? '']
-    }
     const metadata = new Map<string, string>()
-    for (const [key, value] of readList(parent.customMetadataLength(), (index) =>
-      read(parent.customMetadata(index)),
-    )) {
+    for (let index = 0; index < parent.customMetadataLength(); index += 1) {
+      const pair = parent.customMetadata(index)
+      this.#takeBytes(8)
+      const key = this.#readText(pair?.key()) ?? ''
+      const value = this.#readText(pair?.value()) ?? ''
       if ((metadata.get(key) ?? value) !== value) throw new RangeError('a key of the metadata has two values')
       metadata.set(key, value)
     }
     return Object.fromEntries(metadata)
   }
 
-  #readType(field: Field): ArrowType {
+  readType(field: Field) {
     const id = field.typeType()
     switch (id) {
       case Type.Int:
@@ -174,7 +142,7 @@ class SchemaReader {
     }
   }
 
-  #readText<Text extends string | null>(text: Text): Text {
+  #readText<Text extends string | null | undefined>(text: Text): Text {
     this.#takeBytes(text?.length ?? 0)
     return text
   }
@@ -191,13 +159,9 @@ function readParameters<Parameters>(field: Field, type: Parameters): Parameters 
   return found
 }
 
-/** The default index type is int32. */
-function readIndexType(type: Int | null): IntType {
-  return type === null ? { id: Type.Int, bits: 32, signed: true } : readIntType(type)
-}
-
-function readIntType(type: Int): IntType {
-  return { id: Type.Int, bits: type.bitWidth(), signed: type.isSigned() }
+/** The default type of an index is int32. */
+function readIntType(type: Int | null) {
+  return { id: Type.Int as const, bits: type?.bitWidth() ?? 32, signed: type?.isSigned() ?? true }
 }
 
 function readList<Item>(length: number, read: (index: number) => Item): Item[] {
