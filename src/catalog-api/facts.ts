@@ -58,7 +58,7 @@ export function hasFactType<Type extends FactType>(
 
 /**
  * A source of a fact: a query parameter, a header (by its role, in any dialect), a member of the JSON body or of its
- * object `query`, or a key of the fact `properties`.
+ * object `query`, or a key of the fact `properties`, which is read before.
  */
 export type FactSourcePath =
   | `query.${string}`

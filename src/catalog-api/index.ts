@@ -106,6 +106,7 @@ export {
   listSeparators,
   parseIdentifier,
   quoteForMessage,
+  truncateForMessage,
 } from './identifiers.ts'
 export { docsPath, getOpenApiDocument, openApiPath } from './openapi/openapi-document.ts'
 export {

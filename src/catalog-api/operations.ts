@@ -507,8 +507,8 @@ export const operations = {
     creates: true,
     facts: {
       mode: ['body.mode'],
-      location: ['body.location', 'properties.location'],
       properties: ['body.properties'],
+      location: ['body.location', 'properties.location'],
     },
     modes: ['Create', 'Overwrite'],
     unknownBranch: 'always',
@@ -736,8 +736,8 @@ export const operations = {
     columnMetadata: 'stored',
     facts: {
       mode: ['query.mode'],
-      location: ['header.location', 'properties.location'],
       properties: ['query.properties', 'header.properties'],
+      location: ['header.location', 'properties.location'],
       storageOptions: ['query.storage_options'],
     },
     modes: ['Create', 'ExistOk', 'Overwrite'],
@@ -849,8 +849,8 @@ export const operations = {
     creates: true,
     aliases: ['/v1/table/{id}/create-empty'],
     facts: {
-      location: ['body.location', 'properties.location'],
       properties: ['body.properties'],
+      location: ['body.location', 'properties.location'],
       vendCredentials: ['body.vend_credentials'],
     },
     emptyIsAbsent: ['properties'],

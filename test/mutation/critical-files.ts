@@ -123,8 +123,7 @@ export const criticalFiles: readonly CriticalFile[] = [
       'test/attacks/objects/',
     ],
   },
-  { file: 'src/gateway/json/json-number.ts', tests: jsonReaders },
-  { file: 'src/gateway/json/json-scanner.ts', tests: jsonReaders },
+  { file: 'src/gateway/json/json-tokens.ts', tests: jsonReaders },
   { file: 'src/gateway/json/json-transformer.ts', tests: jsonReaders },
   {
     file: 'src/policy/policy-set.ts',

@@ -1,90 +1,78 @@
 import { toError } from '../../lib/index.ts'
-import type { BodySink, BodySource, WriteCallback } from '../../http1/index.ts'
+import type { BodySink, BodySource } from '../../http1/index.ts'
 import type { CheckDecision } from './checked-body.ts'
 
 const nothing = Buffer.alloc(0)
 
 /**
  * Passes a body on while the request is allowed: asks when chunks arrive, and passes the last byte only if it is still
- * allowed then. Chunks are not copied.
+ * allowed then. Chunks are not copied. `length` in bytes; undefined if it is unknown.
  */
-export class CheckedSource implements BodySource, BodySink {
-  readonly #body: BodySource
-  readonly #length: number | undefined
-  readonly #check: CheckDecision
-  #sink: BodySink | undefined
-  #received = 0
+export function createCheckedSource(
+  body: BodySource,
+  length: number | undefined,
+  check: CheckDecision,
+): BodySource {
+  let sink: BodySink | undefined
+  let received = 0
   /** The byte that may be the last one. */
-  #held: Buffer = nothing
-  #isChecking = false
+  let held: Buffer = nothing
+  let isChecking = false
 
-  /** `length` in bytes; undefined if it is unknown. */
-  constructor(body: BodySource, length: number | undefined, check: CheckDecision) {
-    this.#body = body
-    this.#length = length
-    this.#check = check
+  function passHeld(next: Buffer): void {
+    const passed = held
+    held = next
+    if (passed.length > 0) sink?.onData(passed, undefined)
   }
 
-  get isComplete(): boolean {
-    return this.#body.isComplete
+  function fail(error: Error): void {
+    const failed = sink
+    sink = undefined
+    failed?.onError(error)
   }
 
-  start(sink: BodySink): void {
-    this.#sink = sink
-    this.#body.start(this)
-  }
-
-  pause(): void {
-    this.#body.pause()
-  }
-
-  resume(): void {
-    this.#body.resume()
-  }
-
-  stop(): void {
-    this.#sink = undefined
-    this.#body.stop()
-  }
-
-  onData(chunk: Buffer, release: WriteCallback | undefined): void {
-    this.#received += chunk.length
-    const mayBeLast = this.#length === undefined || this.#received >= this.#length
-    const passed = Math.max(0, mayBeLast ? chunk.length - 1 : chunk.length)
-    this.#passHeld(Buffer.from(chunk.subarray(passed)))
-    if (this.#sink === undefined) release?.()
-    else this.#sink.onData(chunk.subarray(0, passed), release)
-    if (this.#isChecking || this.#sink === undefined) return
-    this.#isChecking = true
-    this.#afterCheck('meanwhile', () => (this.#isChecking = false))
-  }
-
-  onEnd(): void {
-    this.#afterCheck('end', () => {
-      this.#passHeld(nothing)
-      this.#sink?.onEnd()
-    })
-  }
-
-  onError(error: Error): void {
-    const sink = this.#sink
-    this.#sink = undefined
-    sink?.onError(error)
-  }
-
-  #passHeld(next: Buffer): void {
-    const held = this.#held
-    this.#held = next
-    if (held.length > 0) this.#sink?.onData(held, undefined)
-  }
-
-  #afterCheck(when: 'meanwhile' | 'end', then: () => void): void {
-    const checked = this.#check(when)
+  function afterCheck(when: 'meanwhile' | 'end', then: () => void): void {
+    const checked = check(when)
     if (checked === undefined) then()
     else
       checked.then(then, (error: unknown) => {
-        this.#body.stop()
-        this.onError(toError(error))
+        body.stop()
+        fail(toError(error))
       })
+  }
+
+  const checkingSink: BodySink = {
+    onData(chunk, release) {
+      received += chunk.length
+      const mayBeLast = length === undefined || received >= length
+      const passed = Math.max(0, mayBeLast ? chunk.length - 1 : chunk.length)
+      passHeld(Buffer.from(chunk.subarray(passed)))
+      if (sink === undefined) release?.()
+      else sink.onData(chunk.subarray(0, passed), release)
+      if (isChecking || sink === undefined) return
+      isChecking = true
+      afterCheck('meanwhile', () => (isChecking = false))
+    },
+    onEnd: () =>
+      afterCheck('end', () => {
+        passHeld(nothing)
+        sink?.onEnd()
+      }),
+    onError: fail,
+  }
+  return {
+    get isComplete() {
+      return body.isComplete
+    },
+    start(to) {
+      sink = to
+      body.start(checkingSink)
+    },
+    pause: () => body.pause(),
+    resume: () => body.resume(),
+    stop() {
+      sink = undefined
+      body.stop()
+    },
   }
 }

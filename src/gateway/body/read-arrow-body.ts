@@ -1,32 +1,24 @@
+import { hash } from 'node:crypto'
 import { arrowStreamType, assertArrowContentType, CatalogError, refusal } from '../../catalog-api/index.ts'
 import {
   type ArrowField,
   type ArrowMessage,
-  type ArrowSchema,
-  type ArrowType,
   MessageFrames,
   readSchema,
   readSchemaStream,
 } from '../../arrow/index.ts'
+import type { UploadFacts } from '../../audit/index.ts'
 import type { DownstreamBody } from '../downstream.ts'
 import { type CheckedBody, emptyBody } from './checked-body.ts'
+import { createCheckedSource } from './checked-source.ts'
 import {
   assertUncompressed,
   type BodyLimits,
+  createByteCounter,
   type ReadableRequest,
   readWholeBody,
-  startBody,
 } from './read-bounded.ts'
 import { checkSchemaMetadata } from './written-metadata.ts'
-import { CheckedSource } from './checked-source.ts'
-import { hash } from 'node:crypto'
-import type { UploadFacts } from '../../audit/index.ts'
-
-interface ArrowBodyOptions {
-  readonly limits: BodyLimits
-  /** Whether the mode of the request replaces the columns of the table. */
-  readonly overwrites: boolean
-}
 
 /**
  * Checks the schema of an Arrow stream, and the headers of its batches as they pass. Nothing is forwarded before the
@@ -35,31 +27,33 @@ interface ArrowBodyOptions {
 export async function readArrowBody(
   request: ReadableRequest,
   body: DownstreamBody,
-  { limits, overwrites }: ArrowBodyOptions,
+  limits: BodyLimits,
+  meter: ArrowMeter,
 ): Promise<CheckedBody> {
   const { contentType, contentEncoding, contentLength, hasBody } = request.head
   assertArrowContentType(contentType)
   assertUncompressed(contentEncoding, 'the Arrow stream')
   if (!hasBody) return { ...emptyBody, payloadType: arrowStreamType }
-  const meter = createArrowMeter(request, overwrites)
+  const count = createByteCounter(request, limits, 'maxArrowBytes')
   let reserved = 0
-  const upload = await startBody(request, body, limits, {
-    push(chunk) {
+  const upload = await body.open({
+    chunk(chunk) {
+      count(chunk.length)
       meter.push(chunk)
-      const missing = meter.heldBytes - reserved
+      const missing = meter.frames.heldBytes - reserved
       if (missing <= 0) return
       request.reserveMemory(missing)
       reserved += missing
     },
-    needsMore: () => !meter.hasSchema,
+    needsMore: () => !meter.frames.hasSchema,
   })
-  if (!meter.hasSchema && meter.getFacts().bytes > 0)
+  if (!meter.frames.hasSchema && meter.getFacts().bytes > 0)
     throw refusal('malformed_body', 'the body ends before the schema of its Arrow IPC stream')
   return {
     ...createArrowBody(meter),
     createPayload: (_stated, check) => ({
       form: 'stream',
-      body: new CheckedSource(upload, contentLength, check),
+      body: createCheckedSource(upload, contentLength, check),
       length: contentLength,
       meter,
     }),
@@ -70,14 +64,14 @@ export async function readArrowBody(
 export async function readArrowSchema(
   request: ReadableRequest,
   body: DownstreamBody,
-  { limits, overwrites }: ArrowBodyOptions,
+  limits: BodyLimits,
+  meter: ArrowMeter,
 ): Promise<CheckedBody> {
   assertUncompressed(request.head.contentEncoding, 'the Arrow stream')
   const bytes = await readWholeBody(request, body, limits)
   if (readSchemaStream(bytes) === undefined) {
     throw refusal('malformed_body', 'the body is not an Arrow IPC stream of a schema without rows')
   }
-  const meter = createArrowMeter(request, overwrites)
   meter.push(bytes)
   return { ...createArrowBody(meter), createPayload: () => ({ form: 'bytes', bytes, meter }) }
 }
@@ -85,14 +79,6 @@ export async function readArrowSchema(
 function createArrowBody({ references }: ArrowMeter) {
   return { ...emptyBody, mayState: true, references, payloadType: arrowStreamType }
 }
-
-function createArrowMeter({ route }: ReadableRequest, overwrites: boolean): ArrowMeter {
-  const isIgnored = route.operation.columnMetadata === 'ignored' && !overwrites
-  return new ArrowMeter((schema) => checkSchemaMetadata(schema, isIgnored))
-}
-
-/** Returns the extension types of a schema whose values can refer to other objects. Throws CatalogError to refuse it. */
-type CheckSchema = (schema: ArrowSchema) => readonly string[]
 
 /**
  * Checks and measures an Arrow IPC stream in passing, from its message headers alone: no data is decoded, and none is
@@ -102,26 +88,17 @@ type CheckSchema = (schema: ArrowSchema) => readonly string[]
 export class ArrowMeter {
   /** Extension types in the schema whose values can refer to other objects. */
   references: readonly string[] = []
-  readonly #checkSchema: CheckSchema
+  readonly frames = new MessageFrames((message, metadata) => this.#readMessage(message, metadata.length))
+  readonly #ignoresMetadata: boolean
   #bytes = 0
   #batches = 0
   #rows = 0
   #schema: string | undefined
   #problem: string | undefined
-  readonly #frames = new MessageFrames((message, metadata) => this.#readMessage(message, metadata.length))
 
-  constructor(checkSchema: CheckSchema) {
-    this.#checkSchema = checkSchema
-  }
-
-  /** Whether the schema has been read and checked. */
-  get hasSchema(): boolean {
-    return this.#frames.hasSchema
-  }
-
-  /** Bytes of a header that has not arrived as a whole. */
-  get heldBytes(): number {
-    return this.#frames.heldBytes
+  /** `ignoresMetadata`: the metadata of columns has no effect (checkSchemaMetadata). */
+  constructor(ignoresMetadata: boolean) {
+    this.#ignoresMetadata = ignoresMetadata
   }
 
   /**
@@ -131,7 +108,7 @@ export class ArrowMeter {
   push(chunk: Buffer): void {
     this.#bytes += chunk.length
     try {
-      if (this.#problem === undefined) this.#frames.push(chunk)
+      if (this.#problem === undefined) this.frames.push(chunk)
     } catch (error) {
       if (error instanceof CatalogError) throw error
       this.#problem = error instanceof RangeError ? error.message : 'a header is malformed'
@@ -142,7 +119,7 @@ export class ArrowMeter {
 
   /** Returns the facts measured so far. */
   getFacts(): UploadFacts {
-    const unread = this.#problem ?? (this.#frames.isWhole ? undefined : 'truncated')
+    const unread = this.#problem ?? (this.frames.isWhole ? undefined : 'truncated')
     return {
       bytes: this.#bytes,
       batches: this.#batches,
@@ -156,8 +133,8 @@ export class ArrowMeter {
   #readMessage({ kind, header }: ArrowMessage, bytes: number): void {
     if (kind === 'schema') {
       const schema = readSchema(header, bytes)
-      this.references = this.#checkSchema(schema)
-      this.#schema = hash('sha256', formatSchemaFields(schema))
+      this.references = checkSchemaMetadata(schema, this.#ignoresMetadata)
+      this.#schema = hash('sha256', JSON.stringify(schema.fields.map(formatField)))
     } else if (kind === 'batch') {
       const rows = Number(header.length())
       this.#batches += 1
@@ -167,32 +144,15 @@ export class ArrowMeter {
   }
 }
 
-/** A field: name, nullable, type, dictionary, children. */
-type FieldText = readonly [
-  string,
-  boolean,
-  readonly unknown[],
-  readonly unknown[] | null,
-  readonly FieldText[],
-]
-
 /**
- * Formats the fields of a schema in the canonical form that its fingerprint is computed from: JSON without spaces, each
- * field `[name, nullable, [type, ...parameters], dictionary, [...children]]`. The type is its number in the union
- * `Type` of Arrow's Schema.fbs, followed by its parameters in the order of that file with defaults filled in; the
- * dictionary is null, or `[bits, signed]` of its indices. Metadata, endianness and dictionary ids are omitted: they
+ * Returns a field in the canonical form that the fingerprint of a schema is computed from, as JSON without spaces:
+ * `[name, nullable, [type, ...parameters], dictionary, [...children]]`. The type is its number in the union `Type` of Arrow's
+ * Schema.fbs, followed by its parameters in the order of that file with defaults filled in, a missing time zone as an empty one;
+ * the dictionary is null, or `[bits, signed]` of its indices. Metadata, endianness and dictionary ids are omitted: they
  * differ between writers of the same table.
  */
-function formatSchemaFields(schema: ArrowSchema): string {
-  return JSON.stringify(schema.fields.map(formatField))
-}
-
-function formatField({ name, nullable, type, indexType, children }: ArrowField): FieldText {
+function formatField({ name, nullable, type, indexType, children }: ArrowField): readonly unknown[] {
+  const parameters = Object.values(type).flatMap((parameter) => parameter ?? '')
   const dictionary = indexType === undefined ? null : [indexType.bits, indexType.signed]
-  return [name, nullable, formatType(type), dictionary, children.map(formatField)]
-}
-
-/** A missing time zone is formatted as an empty one. */
-function formatType(type: ArrowType): readonly unknown[] {
-  return Object.values(type).flatMap((parameter) => parameter ?? '')
+  return [name, nullable, parameters, dictionary, children.map(formatField)]
 }

@@ -1,5 +1,4 @@
 import { CatalogError, quoteForMessage, refusal } from '../../catalog-api/index.ts'
-import type { BodySource } from '../../http1/index.ts'
 import { formatBytes, type RunInSlices } from '../../lib/index.ts'
 import type { BodyBounds } from '../bounds.ts'
 import type { Matched } from '../context.ts'
@@ -51,37 +50,8 @@ export function readWholeBody(
   })
 }
 
-/** What reads the start of a body. */
-interface StartReader {
-  /** The chunk is valid until this returns. */
-  push(chunk: Buffer): void
-  /** Whether the start, which is held in memory, has not ended. */
-  readonly needsMore: () => boolean
-}
-
-/**
- * Starts a body that streams through, every chunk of which the reader gets first: resolves when the reader needs no more, or all
- * of it has arrived. The body then fails, or this rejects, with InvalidInput (413), Overloaded (503) and the errors of the
- * reader and of the body.
- */
-export function startBody(
-  request: ReadableRequest,
-  body: DownstreamBody,
-  limits: BodyLimits,
-  reader: StartReader,
-): Promise<BodySource> {
-  const count = createByteCounter(request, limits, 'maxArrowBytes')
-  return body.open({
-    chunk(chunk) {
-      count(chunk.length)
-      reader.push(chunk)
-    },
-    needsMore: reader.needsMore,
-  })
-}
-
 /** Creates a counter of bytes. It throws InvalidInput (413) above the limit, and so does this if the head says so. */
-function createByteCounter(
+export function createByteCounter(
   { head }: ReadableRequest,
   limits: BodyLimits,
   limit: 'maxJsonBytes' | 'maxArrowBytes',

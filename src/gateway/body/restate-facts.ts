@@ -1,18 +1,17 @@
 import {
+  factHeaders,
   type FactSource,
-  headerDialects,
   type Operation,
   quoteForMessage,
   refusal,
   type RouteMatch,
   type StatedFacts,
 } from '../../catalog-api/index.ts'
-import type { BodyChecker } from './body-checker.ts'
-import type { OpenObject } from '../json/json-transformer.ts'
+import type { JsonTransformer, OpenLevel } from '../json/json-transformer.ts'
 import { findHeader, isObject } from '../../lib/index.ts'
 import type { ReceivedHead } from '../downstream.ts'
 import { type FactValue, respellWord } from '../facts/fact-values.ts'
-import { getMember } from '../facts/stated-facts.ts'
+import { getMember, type JsonObject } from '../facts/stated-facts.ts'
 
 /*
  * Some facts have several sources, for old clients or in the interface itself, and a catalog may read any of them. The
@@ -26,21 +25,17 @@ import { getMember } from '../facts/stated-facts.ts'
 export function restateHead(route: RouteMatch, head: ReceivedHead, stated: StatedFacts) {
   const words = listRespelledWords(route)
   if (route.operation.factsWithSeveralSources.length === 0 && words.length === 0) return undefined
-  const parameters = new Map([...route.parameters, ...words])
-  const added: string[] = []
-  for (const [value, source] of sourcesToRestate(route.operation, stated)) {
-    if (source.in === 'query' && !parameters.has(source.name))
-      parameters.set(source.name, formatFactText(value))
-    if (source.in === 'header') {
-      const name =
-        source.name === 'location' ? headerDialects.catalog.location : headerDialects.catalog.properties
-      if (findHeader(head.headers, name) === undefined)
-        added.push(name, escapeNonAscii(formatFactText(value)))
-    }
+  const parameters = new Map(words)
+  const headers: string[] = []
+  for (const [value, { in: part, name }] of sourcesToRestate(route.operation, stated)) {
+    const text = formatFactText(value)
+    if (part === 'query' && !route.parameters.has(name)) parameters.set(name, text)
+    const header = part === 'header' ? factHeaders[name] : undefined
+    if (header !== undefined && findHeader(head.headers, header) === undefined)
+      headers.push(header, escapeNonAscii(text))
   }
-  return parameters.size === route.parameters.size && added.length === 0 && words.length === 0
-    ? undefined
-    : { parameters, headers: added }
+  if (parameters.size === 0 && headers.length === 0) return undefined
+  return { parameters: new Map([...route.parameters, ...parameters]), headers }
 }
 
 /** Lists the modes in the query that catalogs may read as other ones, as they are forwarded. */
@@ -60,21 +55,18 @@ function listRespelledWords({ operation, parameters }: RouteMatch): readonly (re
  * Repeats facts with several sources in all their sources in a body that is complete and not forwarded yet.
  * Throws InvalidInput (400) for a null member whose fact is stated elsewhere.
  */
-export function restateBody(operation: Operation, stated: StatedFacts, checker: BodyChecker): void {
-  const { members, json } = checker
-  for (const [value, source] of sourcesToRestate(operation, stated)) {
-    if (source.in === 'body') add(members, json.root, source, value)
-    if (source.in === 'body.query') add(getMember(members, 'query'), checker.getQueryObject(), source, value)
-  }
-
-  function add(
-    holder: unknown,
-    object: OpenObject | undefined,
-    { name }: FactSource,
-    value: FactValue,
-  ): void {
-    if (object === undefined || holder === undefined || getMember(holder, name) !== undefined) return
-    if (isObject(holder) && Object.hasOwn(holder, name)) {
+export function restateBody(
+  operation: Operation,
+  stated: StatedFacts,
+  members: JsonObject,
+  json: JsonTransformer,
+  query: OpenLevel | undefined,
+): void {
+  for (const [value, { in: part, name }] of sourcesToRestate(operation, stated)) {
+    const [holder, object] =
+      part === 'body' ? [members, json.root] : part === 'body.query' ? [members['query'], query] : []
+    if (!isObject(holder) || object === undefined || getMember(holder, name) !== undefined) continue
+    if (Object.hasOwn(holder, name)) {
       throw refusal(
         'conflicting_values',
         `${quoteForMessage(name)} is null in one place and ${quoteForMessage(formatFactText(value))} in another; omit the null`,

@@ -20,11 +20,12 @@ import type { JsonObject } from '../facts/stated-facts.ts'
  * (400) for an unknown extension type, and for unknown metadata in a name space of catalogs.
  */
 export function checkSchemaMetadata(schema: ArrowSchema, isIgnored: boolean): readonly string[] {
-  const references = new Set(checkMetadata(schema.metadata, [], isIgnored))
+  const references = new Set<string>()
+  checkMetadata(schema.metadata, [], isIgnored, references)
   const checkFields = (fields: readonly ArrowField[], parents: readonly string[]): void => {
     for (const { name, metadata, children } of fields) {
       const column = [...parents, name]
-      for (const reference of checkMetadata(metadata, column, isIgnored)) references.add(reference)
+      checkMetadata(metadata, column, isIgnored, references)
       checkFields(children, column)
     }
   }
@@ -32,38 +33,35 @@ export function checkSchemaMetadata(schema: ArrowSchema, isIgnored: boolean): re
   return [...references].toSorted()
 }
 
-/** Checks the metadata of one column, or of a schema, which has no names. Returns and throws as `checkSchemaMetadata`. */
+/** Checks the metadata of one column, or of a schema, which has no names; adds to `references`. Throws as `checkSchemaMetadata`. */
 export function checkMetadata(
   metadata: Readonly<Record<string, string>>,
   column: readonly string[],
   isIgnored: boolean,
-): readonly string[] {
+  references: Set<string>,
+): void {
   const owner = column.length === 0 ? 'the schema' : `the column ${quoteForMessage(column.join('.'))}`
-  const references: string[] = []
   for (const [key, value] of Object.entries(metadata)) {
     if (!isReservedMetadata(key)) continue
     if (isMisspelledExtensionName(key)) {
       const message = `${owner} has the ambiguous metadata ${quoteForMessage(key)}; write ${quoteForMessage(extensionNameKey)}`
       throw refusal('unknown_metadata', message)
     }
-    if (isReferenceMetadata(key)) references.push(key)
-    else if (key === extensionNameKey) references.push(...checkExtensionType(value, owner))
-    else if (!isIgnored && !isKnownMetadata(key)) {
+    if (isReferenceMetadata(key)) references.add(key)
+    else if (key === extensionNameKey) {
+      if (isReferenceType(value)) references.add(value)
+      else if (!isValueType(value)) {
+        throw refusal(
+          'unknown_extension_type',
+          `${owner} has the extension type ${quoteForMessage(value)}, whose values the gateway does not know; expected ` +
+            'one that holds its values itself',
+        )
+      }
+    } else if (!isIgnored && !isKnownMetadata(key)) {
       const message = `${owner} has the metadata ${quoteForMessage(key)}, which catalogs may obey and the gateway does not know; omit it`
       throw refusal('unknown_metadata', message)
     }
   }
-  return references
-}
-
-function checkExtensionType(name: string, owner: string): readonly string[] {
-  if (isReferenceType(name)) return [name]
-  if (isValueType(name)) return []
-  throw refusal(
-    'unknown_extension_type',
-    `${owner} has the extension type ${quoteForMessage(name)}, whose values the gateway does not know; expected one that ` +
-      'holds its values itself',
-  )
 }
 
 /** Members that are metadata of a column or a schema. */
@@ -91,7 +89,7 @@ export function listWrittenReferences({ columnMetadata }: Operation, members: Js
     const column = [...parents, ...readColumnName(value)]
     for (const [name, member] of Object.entries(value)) {
       if (metadataMembers.has(name)) {
-        for (const one of checkMetadata(readTexts(member), column, isIgnored)) references.add(one)
+        checkMetadata(readTexts(member), column, isIgnored, references)
       } else if (name !== constantsMember) check(member, column, isIgnored || name === descriptionMember)
     }
   }

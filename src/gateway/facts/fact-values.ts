@@ -11,6 +11,7 @@ import {
   type Operation,
   quoteForMessage,
   refusal,
+  truncateForMessage,
 } from '../../catalog-api/index.ts'
 import { isListOfStrings, isObject, runAtOnce } from '../../lib/index.ts'
 import { JsonTransformer } from '../json/json-transformer.ts'
@@ -76,17 +77,13 @@ export function isSameFactValue(one: FactValue, other: FactValue): boolean {
   return one === other || serializeFact(one) === serializeFact(other)
 }
 
-/** Formats a fact value for messages. */
 export function formatFactForMessage(value: FactValue): string {
-  const text = typeof value === 'string' ? quoteForMessage(value) : serializeFact(value)
-  return text.length > 200 ? `${text.slice(0, 197)}...` : text
+  return truncateForMessage(serializeFact(value))
 }
 
 function serializeFact(value: FactValue): string {
-  if (value instanceof Map) {
-    return JSON.stringify([...value].toSorted(([one], [other]) => (one < other ? -1 : 1)))
-  }
-  return JSON.stringify(value)
+  const isMap = value instanceof Map
+  return JSON.stringify(isMap ? [...value].toSorted(([one], [other]) => (one < other ? -1 : 1)) : value)
 }
 
 function parseFactWord({ name, modes, behaviors }: Operation, fact: FactName, text: string): string {

@@ -28,11 +28,6 @@ import { allowedRequestHeaders } from '../../config/index.ts'
 
 export type JsonObject = Readonly<Record<string, unknown>>
 
-interface Statement {
-  readonly source: FactSource
-  readonly value: FactValue
-}
-
 type MutableFacts = { -readonly [Name in FactName]?: StatedFacts[Name] }
 
 type ReadSource = (fact: FactName, source: FactSource) => FactValue | undefined
@@ -84,7 +79,6 @@ function createSourceReader({ route, head }: Matched, members: JsonObject): Read
     return parseFactText(operation, fact, text, where)
   }
   return (fact, source) => {
-    if (source.in === 'properties') return undefined
     if (source.in === 'query' || source.in === 'header') return fromHead(fact, source)
     const value = getMember(source.in === 'body' ? members : getMember(members, 'query'), source.name)
     return value === undefined
@@ -96,12 +90,18 @@ function createSourceReader({ route, head }: Matched, members: JsonObject): Read
 function readFacts(operation: Operation, read: ReadSource): StatedFacts {
   let facts: MutableFacts | undefined
   for (const [fact, sources] of operation.facts) {
-    let first: Statement | undefined
+    let first: { readonly source: FactSource; readonly value: FactValue } | undefined
     for (const source of sources) {
-      const value = read(fact, source)
+      const value = source.in === 'properties' ? readProperty(facts, source.name) : read(fact, source)
       if (value === undefined) continue
       if (first === undefined) first = { source, value }
-      else assertSameStatement(first, { source, value })
+      else if (!isSameFactValue(first.value, value)) {
+        throw refusal(
+          'conflicting_values',
+          `${describeFactSource(first.source)} is ${formatFactForMessage(first.value)} and ${describeFactSource(source)} is ` +
+            `${formatFactForMessage(value)}; they must not differ`,
+        )
+      }
     }
     // The parsers return a value of the type of the fact, which the compiler cannot relate.
     if (first !== undefined) facts = Object.assign(facts ?? {}, { [fact]: first.value })
@@ -109,11 +109,21 @@ function readFacts(operation: Operation, read: ReadSource): StatedFacts {
   if (facts === undefined) return {}
   assertNoReferenceSwitch(facts.properties, 'the properties')
   assertNoReferenceSwitch(facts.storageOptions, 'the storage options')
-  const stated =
-    facts.properties === undefined ? facts : withLocationProperty(operation, facts, facts.properties)
   // Some catalogs take it for their own folder, which dropping the table would delete.
-  if (stated.location === '') throw refusal('invalid_fact', 'the location is empty; name one, or omit it')
-  return stated
+  if (facts.location === '') throw refusal('invalid_fact', 'the location is empty; name one, or omit it')
+  return facts
+}
+
+/** Some catalogs take a fact from the properties, whatever the case of its key there. */
+function readProperty(facts: StatedFacts | undefined, name: string): string | undefined {
+  for (const key of facts?.properties?.keys() ?? []) {
+    if (key === name || key.toUpperCase().toLowerCase() !== name) continue
+    throw refusal(
+      'conflicting_values',
+      `the key ${quoteForMessage(key)} among the properties is ambiguous; write "${name}"`,
+    )
+  }
+  return facts?.properties?.get(name)
 }
 
 /** Some catalogs read options of their engine there. */
@@ -125,39 +135,6 @@ function assertNoReferenceSwitch(map: ReadonlyMap<string, string> | undefined, w
       `the key ${quoteForMessage(key)} among ${where} could let the catalog read further objects; omit it`,
     )
   }
-}
-
-/** Some catalogs take the location of an object from its properties. All its names must agree. */
-function withLocationProperty(
-  operation: Operation,
-  facts: StatedFacts,
-  properties: ReadonlyMap<string, string>,
-): StatedFacts {
-  const sources = operation.facts.find(([name]) => name === 'location')?.[1] ?? []
-  const source = sources.find(({ in: part }) => part === 'properties')
-  if (source === undefined) return facts
-  for (const key of properties.keys()) {
-    if (key !== 'location' && key.toUpperCase().toLowerCase() === 'location') {
-      throw refusal(
-        'conflicting_values',
-        `the key ${quoteForMessage(key)} among the properties is ambiguous; write "location"`,
-      )
-    }
-  }
-  const value = properties.get('location')
-  if (value === undefined) return facts
-  if (facts.location !== undefined)
-    assertSameStatement({ source: sources[0] ?? source, value: facts.location }, { source, value })
-  return { ...facts, location: value }
-}
-
-function assertSameStatement(one: Statement, other: Statement): void {
-  if (isSameFactValue(one.value, other.value)) return
-  throw refusal(
-    'conflicting_values',
-    `${describeFactSource(one.source)} is ${formatFactForMessage(one.value)} and ${describeFactSource(other.source)} is ` +
-      `${formatFactForMessage(other.value)}; they must not differ`,
-  )
 }
 
 /**
@@ -200,10 +177,10 @@ const maxPrefixDepth = 4
 
 /**
  * Maps a context key to the equivalent header (lower case): `Trace` and `headers.X-Lance-Ctx-Trace` are both
- * `x-catalog-ctx-trace`. Returns, not throws, InvalidInput (400) for a key that is reserved for the gateway, or that
- * could become a header which callers may not send.
+ * `x-catalog-ctx-trace`. Throws InvalidInput (400) for a key that is reserved for the gateway, or that could become a header
+ * which callers may not send.
  */
-export function contextKeyToHeader(key: string): string | CatalogError {
+export function contextKeyToHeader(key: string): string {
   // Upper case first: the long s becomes s, as it does for readers that fold by Unicode.
   let name = key.toUpperCase().toLowerCase().trim()
   let isHeader = false
@@ -211,19 +188,19 @@ export function contextKeyToHeader(key: string): string | CatalogError {
     const header = headerPrefix.exec(name)?.[0]
     const prefix = header ?? contextPrefixes.find((prefix) => name.startsWith(prefix))
     if (prefix === undefined) break
-    if (depth === maxPrefixDepth) return headerKeyError(key, name)
+    if (depth === maxPrefixDepth) throw headerKeyError(key, name)
     isHeader = header !== undefined
     name = name.slice(prefix.length).trim()
   }
   if (isHeader) {
-    return allowedRequestHeaders.has(name) ? name : headerKeyError(key, name)
+    if (!allowedRequestHeaders.has(name)) throw headerKeyError(key, name)
+    return name
   }
-  if (name.startsWith(reservedContextPrefix)) {
-    return refusal(
+  if (name.startsWith(reservedContextPrefix))
+    throw refusal(
       'invalid_context_key',
       `the context key ${quoteForMessage(key)} is reserved for the gateway`,
     )
-  }
   return headerDialects.catalog.context + name
 }
 

@@ -1,6 +1,17 @@
+import { isUtf8 } from 'node:buffer'
 import { quoteForMessage, refusal } from '../../catalog-api/index.ts'
 import { type JsonForm, type JsonKind, noValue, runAtOnce, type Steps } from '../../lib/index.ts'
-import { JsonScanner, type JsonRoot } from './json-scanner.ts'
+import {
+  decodeName,
+  invalidJsonError,
+  readKind,
+  skipColon,
+  skipEmpty,
+  skipName,
+  skipScalar,
+  skipSpaces,
+  skipText,
+} from './json-tokens.ts'
 
 /**
  * The interest in a member. `value`: its text. `members`: the members within. `both`: the two together. `removal`: the
@@ -12,66 +23,53 @@ export type MemberInterest = 'nothing' | 'value' | 'members' | 'both' | 'removal
 export interface JsonVisitor {
   /** The form of the outermost value, if forms matter. */
   readonly form?: JsonForm | undefined
+  /** Called at the start of the value of a member. */
   readonly visitMember: (member: OpenMember) => MemberInterest
-  /** Receives the kind of the value of a visited member, unless it is null. */
-  readonly visitKind?: (kind: JsonKind, member: OpenMember) => void
-  /** Whether a visited member counts as absent if it is `{}` or `[]`: then it is removed. */
-  readonly isAbsentIfEmpty?: (member: OpenMember) => boolean
   /** Receives the text of a requested value, as edited; a returned text replaces it, and null removes its member. */
   readonly visitValue?: (text: string, member: OpenMember) => string | null | undefined
 }
 
 /** A member whose value has not ended. */
-export class OpenMember {
+export interface OpenMember {
   /** Decoded: `"\u0069d"` is `id`. */
   readonly name: string
   /** Members of the outermost object have depth 1; lists count as levels. */
   readonly depth: number
-  readonly object: OpenObject
+  readonly object: OpenLevel
   /** The member whose value contains this one; lists are none. */
   readonly parent: OpenMember | undefined
+  readonly kind: JsonKind | 'null'
+  /** Whether its value is `{}` or `[]`. */
+  readonly isEmpty: boolean
   /** The form of its value; undefined if its object has no such member. */
   readonly form: JsonForm | undefined
   /** Offset of its text: with its comma, or behind the brace. */
   readonly from: number
+  readonly valueFrom: number
   /** Whether another member remains before it. */
   readonly isFollowing: boolean
-  /** Offset of its value, once that has begun. */
-  valueFrom = 0
-
-  constructor(name: string, depth: number, object: OpenObject, parent: OpenMember | undefined, from: number) {
-    this.name = name
-    this.depth = depth
-    this.object = object
-    this.parent = parent
-    this.form = object.form.members.get(name) ?? object.form.others
-    this.from = from
-    this.isFollowing = object.hasMember
-  }
-
-  /** Names of the member and of those that contain it, joined by dots. */
-  get path(): string {
-    return this.parent === undefined ? this.name : `${this.parent.path}.${this.name}`
-  }
+  interest: MemberInterest
 }
 
-/** An object that has not ended. */
-export class OpenObject {
-  readonly form: JsonForm
-  /** Offset behind its brace. */
-  readonly begin: number
-  /** Whether any of its members remains. */
-  hasMember = false
-  /** Share of the budget for names that its names use. */
-  nameCost = 0
-  /** Most objects have few members: an array is faster to create and to search than a set. */
-  readonly firstNames: string[] = []
-  furtherNames: Set<string> | undefined = undefined
+/** Names of a member and of those that contain it, joined by dots. */
+export function getPath({ name, parent }: OpenMember): string {
+  return parent === undefined ? name : `${getPath(parent)}.${name}`
+}
 
-  constructor(form: JsonForm, begin: number) {
-    this.form = form
-    this.begin = begin
-  }
+/** An object or a list that has not ended. */
+export interface OpenLevel {
+  readonly isList: boolean
+  readonly form: JsonForm
+  /** The member whose value contains it; lists are none. */
+  readonly parent: OpenMember | undefined
+  /** Offset behind its brace or bracket. */
+  readonly begin: number
+  /** The member of the object that was visited last. */
+  member: OpenMember | undefined
+  /** Whether any member of the object remains. */
+  hasMember: boolean
+  /** Names in the object, unless they may repeat. */
+  names: Set<string> | undefined
 }
 
 /** A new text in place of a part of the text. */
@@ -81,45 +79,47 @@ interface Edit {
   readonly bytes: Buffer
 }
 
-const nothing = Buffer.alloc(0)
+/**
+ * What a text may be. `object`: one, `null` or nothing; no object in it may repeat a name, of which parsers read the first or the
+ * last. `any`: any JSON value or nothing, of which each member is visited, even if its name is repeated.
+ */
+type JsonRoot = 'object' | 'any'
 
-/** Budget for the names of all open objects: characters, plus a constant for each name. */
-const maxNameCost = 4 * 1024 * 1024
-const nameOverhead = 32
-const maxListedNames = 8
+const nothing = Buffer.alloc(0)
+const byteOrderMark = Buffer.from('\ufeff')
+const quote = 0x22
+const comma = 0x2c
+const closingBrace = 0x7d
+const closingBracket = 0x5d
+
+const maxDepth = 64
+
+/** Bytes between two pauses: with the shortest members, some 0.3 ms of work. */
+const stepBytes = 4096
 
 /** A number in a list counts as this part of a value: vectors are long, but cheap to read. */
 const numberShare = 0.1
 
 /**
- * Reads and edits a JSON text, and rejects a text that parsers may read differently: it must satisfy JsonScanner, and no object
- * may repeat a name. Retains only the names of open objects and requested values, in bounded memory.
+ * Reads and edits a JSON text, and rejects one that parsers may read differently: it must be strict UTF-8 without a byte order
+ * mark, RFC 8259, and at most 64 levels deep.
  */
 export class JsonTransformer {
   /** The outermost object, once it has started. */
-  root: OpenObject | undefined
+  root: OpenLevel | undefined
   readonly #text: Buffer
   readonly #visitor: JsonVisitor
+  readonly #expected: JsonRoot
   readonly #maxValues: number
-  readonly #isRequest: boolean
-  readonly #scanner: JsonScanner
   /** In the order of the text; none is within another one. */
   readonly #edits: Edit[] = []
-  readonly #objects: OpenObject[] = []
-  /** By the depth of an object: its open member. By the depth of a list: the member that contains the list. */
-  readonly #members: (OpenMember | undefined)[] = [undefined]
-  /** By the depth of an object or list: the form of the value that is next in it. */
-  readonly #forms: JsonForm[]
-  #remainingNameCost = maxNameCost
+  /** Each is within the one before. */
+  readonly #levels: OpenLevel[] = []
   #values = 0
-  /** The visitor is not called within the member that is open at this depth; 0 for none. */
-  #skippedDepth = 0
-  /** That member, if it is removed. */
-  #removed: OpenMember | undefined
-  /** The last named member, until its value begins, if it was visited and remains. */
-  #named: OpenMember | undefined
-  /** Members whose values are being read, each nested in the previous one. */
-  readonly #wanted: OpenMember[] = []
+  /** Whether an open member has no interest in the members within. */
+  #isSkipping = false
+  /** Number of open members whose values are requested. */
+  #requested = 0
 
   /**
    * `maxValues` is the maximum number of members and list items. Numbers in a list count as a tenth each, or not at all
@@ -133,38 +133,41 @@ export class JsonTransformer {
   ) {
     this.#text = text
     this.#visitor = visitor
+    this.#expected = root
     this.#maxValues = maxValues
-    this.#isRequest = root === 'object'
-    this.#forms = [visitor.form ?? noValue]
-    const handler = {
-      open: this.#open.bind(this),
-      name: this.#beginMember.bind(this),
-      value: (at: number, byte: number) => this.#beginValue(at, kindOf(byte)),
-      item: (byte: number) => this.#beginItem(kindOf(byte)),
-      valueEnd: this.#endValue.bind(this),
-      closeObject: this.#closeObject.bind(this),
-    }
-    this.#scanner = new JsonScanner(text, handler, root)
   }
 
   /**
-   * Reads the whole text. Returns whether it is an object, rather than `null` or empty. Throws InvalidInput (400, 413), and
-   * what the visitor throws.
+   * Reads the whole text. Returns whether there is an object in it. Throws InvalidInput (400, 413), and what the visitor
+   * throws.
    */
-  read(): Steps<boolean> {
-    return this.#scanner.scan()
+  *read(): Steps<boolean> {
+    const text = this.#text
+    let at = this.#begin()
+    let pauseAt = stepBytes
+    while (at < text.length) {
+      if (at >= pauseAt) {
+        yield
+        pauseAt = at + stepBytes
+      }
+      const kind = readKind(text, at)
+      if (kind === 'object' || kind === 'list') at = this.#beginLevel(at, kind === 'list')
+      else if (kind === 'string') {
+        at = skipText(text, at + 1, stepBytes)
+        for (; text[at] !== quote; at = skipText(text, at, stepBytes)) yield
+        at = this.#endValue(at + 1)
+      } else at = this.#endValue(skipScalar(text, at))
+    }
+    if (this.#levels.length > 0) throw invalidJsonError()
+    return this.root !== undefined
   }
 
   /** Adds a member at the start of an object. To be called when all has been read. */
-  addMember(object: OpenObject, name: string, value: unknown): void {
+  addMember(object: OpenLevel, name: string, value: unknown): void {
     const text = `${JSON.stringify(name)}:${JSON.stringify(value)}`
     const bytes = Buffer.from(object.hasMember ? `${text},` : text)
-    const behind = this.#edits.findIndex(({ from }) => from >= object.begin)
-    this.#edits.splice(behind === -1 ? this.#edits.length : behind, 0, {
-      from: object.begin,
-      to: object.begin,
-      bytes,
-    })
+    const { begin } = object
+    this.#edits.splice(this.#findEdit(begin), 0, { from: begin, to: begin, bytes })
     object.hasMember = true
   }
 
@@ -173,69 +176,85 @@ export class JsonTransformer {
     return applyEdits(this.#text, this.#edits)
   }
 
-  #open(at: number, depth: number, isObject: boolean): void {
-    const form = this.#forms[depth - 1] ?? noValue
-    if (!isObject) {
-      this.#members[depth] = this.#members[depth - 1]
-      this.#forms[depth] = form.items ?? noValue
-      return
+  /** Returns the offset of the outermost value, or the end of the text. */
+  #begin(): number {
+    const text = this.#text
+    if (!isUtf8(text)) throw refusal('malformed_body', 'the body is not valid UTF-8')
+    if (text.subarray(0, byteOrderMark.length).equals(byteOrderMark))
+      throw refusal('malformed_body', 'the body begins with a byte order mark; send plain UTF-8')
+    const at = skipSpaces(text, 0)
+    if (at === text.length || this.#expected === 'any') return at
+    const kind = readKind(text, at)
+    if (kind === 'object' || kind === 'null') return at
+    throw refusal('malformed_body', 'the body is JSON, but not an object')
+  }
+
+  /** Begins an object or a list. Returns the offset of the next value. */
+  #beginLevel(at: number, isList: boolean): number {
+    const outer = this.#levels.at(-1)
+    const parent = outer?.isList === true ? outer.parent : outer?.member
+    const form =
+      outer === undefined ? this.#visitor.form : outer.isList ? outer.form.items : outer.member?.form
+    if (this.#levels.length === maxDepth)
+      throw refusal('malformed_body', `the body is nested more than ${maxDepth} levels deep`)
+    const level: OpenLevel = {
+      isList,
+      form: form ?? noValue,
+      parent,
+      begin: at + 1,
+      member: undefined,
+      hasMember: false,
+      names: undefined,
     }
-    const object = new OpenObject(form, at + 1)
-    this.#objects.push(object)
-    this.root ??= object
+    if (!isList) this.root ??= level
+    const emptyEnd = skipEmpty(this.#text, at)
+    if (emptyEnd !== undefined) return this.#endValue(emptyEnd)
+    this.#levels.push(level)
+    return this.#beginItem(level, at)
   }
 
-  #closeObject(): void {
-    this.#remainingNameCost += this.#objects.pop()?.nameCost ?? 0
-  }
-
-  #beginMember(name: string, depth: number, separator: number): void {
-    const object = this.#objects.at(-1)
-    if (object === undefined) return
+  /** Begins a member or item behind its separator, a comma or what opens the level. Returns the offset of its value. */
+  #beginItem(level: OpenLevel, separator: number): number {
+    const text = this.#text
+    const at = skipSpaces(text, separator + 1)
+    if (level.isList) {
+      if (readKind(text, at) !== 'number') this.#countValue(1)
+      else if (this.#requested > 0) this.#countValue(numberShare)
+      return at
+    }
+    const nameEnd = skipName(text, at)
+    const name = decodeName(text, at, nameEnd)
+    const valueFrom = skipColon(text, nameEnd)
     this.#countValue(1)
-    // Of a response, nobody reads what is removed, and it may be large.
-    if (this.#removed === undefined || this.#isRequest) this.#addName(object, name)
-    if (this.#skippedDepth !== 0) return
-    const from = Math.max(separator, object.begin)
-    const member = new OpenMember(name, depth, object, this.#members[depth - 1], from)
-    this.#members[depth] = member
-    this.#forms[depth] = member.form ?? noValue
-    const interest = this.#visitor.visitMember(member)
-    if (interest !== 'members' && interest !== 'both') this.#skippedDepth = depth
-    if (interest === 'removal') {
-      this.#removed = member
-      return
+    if (this.#expected === 'object') addName(level, name)
+    if (!this.#isSkipping) this.#visitMember(level, name, Math.max(separator, level.begin), valueFrom)
+    return valueFrom
+  }
+
+  #visitMember(object: OpenLevel, name: string, from: number, valueFrom: number): void {
+    const text = this.#text
+    const member: OpenMember = {
+      name,
+      depth: this.#levels.length,
+      object,
+      parent: object.parent,
+      kind: readKind(text, valueFrom),
+      isEmpty: skipEmpty(text, valueFrom) !== undefined,
+      form: object.form.members.get(name) ?? object.form.others,
+      from,
+      valueFrom,
+      isFollowing: object.hasMember,
+      interest: 'nothing',
     }
-    this.#named = member
+    const interest = this.#visitor.visitMember(member)
+    member.interest = interest
+    object.member = member
+    this.#isSkipping = interest !== 'members' && interest !== 'both'
+    if (interest === 'removal') return
+    if (interest === 'value' || interest === 'both') this.#requested += 1
     // The members before it were removed, which left their comma.
-    if (from === separator && !object.hasMember) this.#replace(from, from + 1, nothing)
+    if (text[from] === comma && !object.hasMember) this.#replace(from, from + 1, nothing)
     object.hasMember = true
-    if (interest === 'value' || interest === 'both') this.#wanted.push(member)
-  }
-
-  #addName(object: OpenObject, name: string): void {
-    if (object.firstNames.includes(name) || object.furtherNames?.has(name) === true)
-      throw refusal('repeated_member', `duplicate key ${quoteForMessage(name)} in an object of the body`)
-    if (object.firstNames.length < maxListedNames) object.firstNames.push(name)
-    else (object.furtherNames ??= new Set()).add(name)
-    const cost = nameOverhead + name.length
-    object.nameCost += cost
-    this.#remainingNameCost -= cost
-    if (this.#remainingNameCost < 0)
-      throw refusal('malformed_body', 'the names in the body take too much memory')
-  }
-
-  #beginValue(at: number, kind: JsonKind | undefined): void {
-    const member = this.#named
-    this.#named = undefined
-    if (member === undefined) return
-    member.valueFrom = at
-    if (kind !== undefined) this.#visitor.visitKind?.(kind, member)
-  }
-
-  #beginItem(kind: JsonKind | undefined): void {
-    if (kind !== 'number') this.#countValue(1)
-    else if (this.#wanted.length > 0) this.#countValue(numberShare)
   }
 
   #countValue(share: number): void {
@@ -247,27 +266,37 @@ export class JsonTransformer {
     )
   }
 
-  #endValue(at: number, depth: number, isEmpty: boolean): void {
-    let removed: OpenMember | undefined
-    if (depth === this.#skippedDepth) {
-      this.#skippedDepth = 0
-      removed = this.#removed
-      this.#removed = undefined
+  /** Ends a value, and the levels that end with it. Returns the offset of the next value, or the end of the text. */
+  #endValue(end: number): number {
+    const text = this.#text
+    for (let at = end; ; at += 1) {
+      const level = this.#levels.at(-1)
+      // What is skipped has members that nobody has visited.
+      if (level?.member !== undefined) this.#endMember(level.member, at)
+      at = skipSpaces(text, at)
+      if (level === undefined) {
+        if (at < text.length) throw invalidJsonError()
+        return at
+      }
+      if (text[at] === comma) return this.#beginItem(level, at)
+      if (text[at] !== (level.isList ? closingBracket : closingBrace)) throw invalidJsonError()
+      this.#levels.pop()
     }
-    const member = this.#skippedDepth === 0 ? this.#members[depth] : undefined
-    if (isEmpty && member !== undefined && this.#visitor.isAbsentIfEmpty?.(member) === true) removed = member
-    const wanted = this.#wanted.at(-1)?.depth === depth ? this.#wanted.pop() : undefined
-    if (removed !== undefined) this.#removeMember(removed, at)
-    else if (wanted !== undefined) this.#visitValue(wanted, at)
   }
 
-  #visitValue(member: OpenMember, end: number): void {
-    const { valueFrom } = member
-    const edits = this.#edits.slice(this.#findEdit(valueFrom))
-    const text = runAtOnce(applyEdits(this.#text, edits, valueFrom, end)).toString()
-    const replacement = this.#visitor.visitValue?.(text, member)
-    if (replacement === null) this.#removeMember(member, end)
-    else if (replacement !== undefined) this.#replace(valueFrom, end, Buffer.from(replacement))
+  #endMember(member: OpenMember, end: number): void {
+    const { interest, valueFrom } = member
+    this.#isSkipping = false
+    const isRequested = interest === 'value' || interest === 'both'
+    if (isRequested) this.#requested -= 1
+    if (interest === 'removal') this.#removeMember(member, end)
+    else if (isRequested) {
+      const edits = this.#edits.slice(this.#findEdit(valueFrom))
+      const text = runAtOnce(applyEdits(this.#text, edits, valueFrom, end)).toString()
+      const replacement = this.#visitor.visitValue?.(text, member)
+      if (replacement === null) this.#removeMember(member, end)
+      else if (replacement !== undefined) this.#replace(valueFrom, end, Buffer.from(replacement))
+    }
   }
 
   #removeMember({ object, from, isFollowing }: OpenMember, end: number): void {
@@ -286,6 +315,13 @@ export class JsonTransformer {
     while (index > 0 && (this.#edits[index - 1]?.from ?? 0) >= at) index -= 1
     return index
   }
+}
+
+function addName(object: OpenLevel, name: string): void {
+  const names = (object.names ??= new Set())
+  if (names.has(name))
+    throw refusal('repeated_member', `duplicate key ${quoteForMessage(name)} in an object of the body`)
+  names.add(name)
 }
 
 /** Parts that are copied between two pauses. */
@@ -313,18 +349,4 @@ export function* transformInSteps(text: Buffer, visitor: JsonVisitor): Steps<Buf
   const json = new JsonTransformer(text, visitor, 'any')
   yield* json.read()
   return yield* json.write()
-}
-
-const kindsByFirstByte: ReadonlyMap<number, JsonKind | undefined> = new Map([
-  [0x22, 'string'],
-  [0x7b, 'object'],
-  [0x5b, 'list'],
-  [0x74, 'boolean'],
-  [0x66, 'boolean'],
-  [0x6e, undefined],
-])
-
-/** Returns the kind of a value by its first byte; undefined for null. */
-function kindOf(byte: number): JsonKind | undefined {
-  return kindsByFirstByte.has(byte) ? kindsByFirstByte.get(byte) : 'number'
 }

@@ -10,7 +10,7 @@ import { isAddedByBrowser } from './authenticate.ts'
 import { isDecidedByMembers, requiresBody } from '../authorization/list-required-permissions.ts'
 import type { CheckedBody } from '../body/checked-body.ts'
 import type { BodyLimits } from '../body/read-bounded.ts'
-import { readArrowBody, readArrowSchema } from '../body/read-arrow-body.ts'
+import { ArrowMeter, readArrowBody, readArrowSchema } from '../body/read-arrow-body.ts'
 import { readJsonBody, readNoBody } from '../body/read-json-body.ts'
 import { advance } from '../context.ts'
 import type { DownstreamBody } from '../downstream.ts'
@@ -58,9 +58,9 @@ function checkBody(
   const isArrow = operation.body === 'arrow'
   if (!head.hasBody && !isArrow) return readNoBody(operation, requiresBody(operation))
   if (isArrow || (operation.alsoArrowSchema && isArrowStreamType(head.contentType ?? ''))) {
-    const overwrites = headPermit.stated.mode === 'overwrite'
-    const arrow = { limits, overwrites }
-    return isArrow ? readArrowBody(request, body, arrow) : readArrowSchema(request, body, arrow)
+    const replacesColumns = headPermit.stated.mode === 'overwrite'
+    const meter = new ArrowMeter(operation.columnMetadata === 'ignored' && !replacesColumns)
+    return (isArrow ? readArrowBody : readArrowSchema)(request, body, limits, meter)
   }
   const openJob = (jobId: string): NamedWork | undefined => {
     const job = sealedIds.open('job', jobId, request.principal)
@@ -71,11 +71,10 @@ function checkBody(
   return readJsonBody(request, body, { limits, needsAllMembers: needsAllMembers(request), openJob })
 }
 
-/** Whether all members of a JSON body are needed: to decide, to list, or to restrict what is read. */
+/** Whether all members of a JSON body are needed: to decide, to list, or to restrict what is read, or to try that. */
 function needsAllMembers({ route: { operation }, headPermit }: Authorized): boolean {
-  return (
-    isDecidedByMembers(operation) || operation.lists !== undefined || headPermit.restriction !== undefined
-  )
+  const restriction = headPermit.restriction ?? headPermit.shadowRestriction
+  return isDecidedByMembers(operation) || operation.lists !== undefined || restriction !== undefined
 }
 
 /** A page can send bytes without a type to any site. */

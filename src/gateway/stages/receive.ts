@@ -1,7 +1,6 @@
 import type { IncomingRequest } from '../../http1/index.ts'
 import {
   apiKeyHeader,
-  CatalogError,
   clientDialectHeader,
   getHeaderDialect,
   type HeaderDialect,
@@ -195,7 +194,6 @@ function canonicalHeaderName(
   if (key === '')
     throw refusal('invalid_context_key', `the header ${quoteForMessage(name)} has no context key`)
   const meant = key === undefined ? canonical : contextKeyToHeader(key)
-  if (meant instanceof CatalogError) throw meant
   if (meant !== canonical) {
     throw refusal(
       'invalid_context_key',

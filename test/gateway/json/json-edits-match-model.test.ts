@@ -4,8 +4,8 @@ import { runAtOnce } from '../../../src/lib/index.ts'
 import {
   JsonTransformer,
   type MemberInterest,
+  type OpenLevel,
   type OpenMember,
-  type OpenObject,
 } from '../../../src/gateway/json/json-transformer.ts'
 import { isThorough } from '../../support/thorough.ts'
 
@@ -193,8 +193,8 @@ function valuesIn(node: Node): [name: string, value: unknown][] {
   })
 }
 
-function interestIn({ name }: OpenMember): MemberInterest {
-  if (removed.has(name)) return 'removal'
+function interestIn({ name, isEmpty }: OpenMember): MemberInterest {
+  if (removed.has(name) || (isEmpty && absentIfEmpty.has(name))) return 'removal'
   if (name === both || name === dropped) return 'both'
   return wanted.has(name) ? 'value' : 'members'
 }
@@ -207,20 +207,19 @@ function replace(name: string): string | null | undefined {
 /** Transforms a document. */
 function transform(original: string, additions: Additions) {
   const values: [name: string, value: unknown][] = []
-  let query: OpenObject | undefined
+  let query: OpenLevel | undefined
   const text = new JsonTransformer(Buffer.from(original), {
     visitMember(member) {
       if (member.depth === 2 && member.parent?.name === 'query') query = member.object
       return interestIn(member)
     },
-    isAbsentIfEmpty: ({ name }) => absentIfEmpty.has(name),
     visitValue(text, { name }) {
       values.push([name, JSON.parse(text)])
       return replace(name)
     },
   })
   expect(runAtOnce(text.read())).toBe(true)
-  const add = (object: OpenObject | undefined, members: readonly Added[]): void => {
+  const add = (object: OpenLevel | undefined, members: readonly Added[]): void => {
     // Added members are inserted at the start, so the last one comes first.
     for (const { name, value } of object ? members.toReversed() : []) {
       if (object !== undefined) text.addMember(object, name, value)
