@@ -64,7 +64,7 @@ export function createRequestObserver(
     metrics.policy_shadow_restrictions_total.inc({ operation, result })
     const candidateRules = restriction.parts.map(({ rule }) => qualifiedRuleName(rule))
     const common = { operation, id: route.id, principal: principal?.name, result }
-    const members = { ...common, candidateRules, error: error?.message }
+    const members = { ...common, candidateRules, error }
     logThrottled('info', result, members, 'shadow restriction differs')
   }
 

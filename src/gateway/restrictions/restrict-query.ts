@@ -2,8 +2,7 @@ import { getMembers, isListOfStrings, isObject } from '../../lib/index.ts'
 import type { CallerRestriction, VisibleColumns } from '../../policy/index.ts'
 import type { JsonObject } from '../facts/stated-facts.ts'
 import {
-  assertMembersUnderstood,
-  assertReadsNewest,
+  assertUnderstood,
   isAbsent,
   missingColumnError,
   restrictFilter,
@@ -62,8 +61,7 @@ export function restrictQuery(
   restriction: CallerRestriction,
   isLancedb: boolean,
 ): RestrictedQuery {
-  assertMembersUnderstood(query, understood)
-  assertReadsNewest(query)
+  assertUnderstood(query, understood)
   if (query['with_row_id'] === true)
     throw unsupportedError('"with_row_id", as hybrid searches have it, is not supported')
   const { columns, rows } = restriction
@@ -77,38 +75,32 @@ export function restrictQuery(
     throw unsupportedError('"full_text_query" with "vector" is not supported; send two queries')
   if (isTextSearch) assertTextQuery(query['full_text_query'], restriction)
   const searchColumn = isVectorSearch ? '_distance' : isTextSearch ? '_score' : undefined
-  assertVectorColumn(query['vector_column'], isVectorSearch, columns)
+  const { vector_column: vectorColumn } = query
+  if (!isAbsent(vectorColumn)) assertVisible(vectorColumn, columns)
+  else if (isVectorSearch)
+    throw unsupportedError('"vector_column" is missing; expected the column that is searched')
   assertOrder(query['order_by'], columns)
   const filter = restrictFilter('filter', query['filter'], restriction)
   const isFiltered = filter !== undefined && filter !== restriction.rows
   if (searchColumn !== undefined && isFiltered && query['prefilter'] === false)
     throw unsupportedError('"prefilter" is false: a filter after the search is not supported; omit it')
-  const selected = restrictColumns(query['columns'], columns, searchColumn, isLancedb)
-  const changes = new Map<string, unknown>([['columns', selected.value]])
+  const { value, selected } = restrictColumns(query['columns'], columns, searchColumn, isLancedb)
+  const changes = new Map<string, unknown>([['columns', value]])
   changes.set('filter', filter)
   if (filter !== undefined) changes.set('prefilter', true)
   if (isVectorSearch && rows !== undefined) changes.set('bypass_vector_index', true)
   // It leaves out rows without an index, and engines then return other columns than those that were asked for.
   changes.set('fast_search', undefined)
-  const added = [
-    ...(searchColumn === undefined ? [] : [searchColumn]),
-    ...(hasSeveralVectors ? [vectorIndexColumn] : []),
-  ]
-  return { changes, columns: new Set([...selected.names, ...added]) }
+  const responseColumns = new Set(selected)
+  if (searchColumn !== undefined) responseColumns.add(searchColumn)
+  if (hasSeveralVectors) responseColumns.add(vectorIndexColumn)
+  return { changes, columns: responseColumns }
 }
 
 /** Returns the lists of all forms of `vector`: of numbers, or of lists of numbers. */
 function listVectors(vector: unknown): readonly (readonly unknown[])[] {
   const lists = isObject(vector) ? [vector['single_vector'], vector['multi_vector']] : [vector]
   return lists.filter((list) => Array.isArray(list))
-}
-
-function assertVectorColumn(name: unknown, isSearch: boolean, columns: VisibleColumns): void {
-  if (isAbsent(name)) {
-    if (isSearch) throw unsupportedError('"vector_column" is missing; expected the column that is searched')
-    return
-  }
-  assertVisible(name, columns)
 }
 
 function assertOrder(order: unknown, columns: VisibleColumns): void {
@@ -118,26 +110,20 @@ function assertOrder(order: unknown, columns: VisibleColumns): void {
 }
 
 /** Throws InvalidInput (400) unless it is the name of a visible column, as the policy spells it. */
-function assertVisible(name: unknown, columns: VisibleColumns): asserts name is string {
+function assertVisible(name: unknown, columns: VisibleColumns): void {
   if (typeof name !== 'string' || !columns.has(name)) throw missingColumnError(String(name))
 }
 
-interface SelectedColumns {
-  /** The member `columns`. */
-  readonly value: unknown
-  readonly names: ReadonlySet<string>
-}
-
 /**
- * Selects the named columns, in the form of the client: a list, or one in `column_names`. Without names, engines return all
- * columns: then all visible ones are selected.
+ * Selects the named columns, and returns the member `columns` in the form of the client: a list, or one in `column_names`.
+ * Without names, engines return all columns: then all visible ones are selected.
  */
 function restrictColumns(
   sent: unknown,
   columns: VisibleColumns,
   searchColumn: SearchColumn,
   isLancedb: boolean,
-): SelectedColumns {
+) {
   const { column_names: listed, ...others } = isObject(sent) ? sent : { column_names: sent }
   const names = isAbsent(listed) ? [] : listed
   if (!isListOfStrings(names) || !Object.values(others).every(isAbsent))
@@ -148,7 +134,7 @@ function restrictColumns(
   const isNamed = names.length > 0
   const selected = isNamed ? names : all
   const isWrapped = isNamed ? isObject(sent) : !isLancedb
-  return { value: isWrapped ? { column_names: selected } : selected, names: new Set(selected) }
+  return { value: isWrapped ? { column_names: selected } : selected, selected }
 }
 
 /**

@@ -1,17 +1,11 @@
-import { CatalogError, type RefusalReason, type RouteMatch } from '../../catalog-api/index.ts'
+import { CatalogError, type RouteMatch } from '../../catalog-api/index.ts'
 import type { CallerRestriction } from '../../policy/index.ts'
 import type { JsonObject } from '../facts/stated-facts.ts'
 import type { Payload } from '../body/checked-body.ts'
 import { restrictQuery, type RestrictedQuery } from './restrict-query.ts'
-import {
-  assertMembersUnderstood,
-  assertReadsNewest,
-  restrictFilter,
-  unsupportedError,
-  type MemberChanges,
-} from './restricted-read.ts'
+import { assertUnderstood, restrictFilter, unsupportedError, type MemberChanges } from './restricted-read.ts'
 import { JsonTransformer } from '../json/json-transformer.ts'
-import { isObject, parseJsonBytes, runAtOnce } from '../../lib/index.ts'
+import { runAtOnce } from '../../lib/index.ts'
 
 interface RestrictableRequest {
   readonly route: RouteMatch
@@ -61,18 +55,14 @@ function listChanges(
       return restrictQuery(members, restriction, head.isLancedb)
     case 'count':
       assertNoParameters(route)
-      assertMembersUnderstood(members, understoodInCounts)
-      assertReadsNewest(members)
+      assertUnderstood(members, understoodInCounts)
       return {
         changes: new Map([['predicate', restrictFilter('predicate', members['predicate'], restriction)]]),
       }
     case 'description':
-    case 'existence': {
-      const described = { ...members, ...Object.fromEntries(route.parameters) }
-      assertMembersUnderstood(described, understoodInDescriptions)
-      assertReadsNewest(described)
+    case 'existence':
+      assertUnderstood({ ...members, ...Object.fromEntries(route.parameters) }, understoodInDescriptions)
       return {}
-    }
     case undefined:
     default:
       // The rule of the restriction denies it already.
@@ -101,36 +91,22 @@ export function changeMembers(body: Buffer, changes: MemberChanges): Buffer {
   return runAtOnce(json.write())
 }
 
-/** What a restriction that is not in force would do to a request. */
-export interface TriedRestriction {
-  readonly restriction: CallerRestriction
-  /**
-   * `restricted`: it would be sent with what the restriction leaves. `undecided`: its body is too large. Otherwise the
-   * reason of the refusal.
-   */
-  readonly result: 'restricted' | 'undecided' | RefusalReason
-  /** The error of the refusal. */
-  readonly error?: CatalogError
-}
+export type TriedRestriction = ReturnType<typeof tryRestriction>
 
-/** In bytes: the body is parsed at once, and only for a count. */
-const maxTriedBytes = 256 * 1024
-
-/** Finds out what a restriction would do to a request, which stays as it is. Never throws. */
+/**
+ * Finds out what a restriction that is not in force would do to a request, which stays as it is: `restricted`, if it would be
+ * sent with what the restriction leaves, or the reason of the refusal. Never throws.
+ */
 export function tryRestriction(
   request: RestrictableRequest,
-  payload: Payload,
+  members: JsonObject,
   restriction: CallerRestriction,
-): TriedRestriction {
-  const isJson = request.route.operation.body === 'json'
-  if (isJson && payload.form === 'bytes' && payload.bytes.length > maxTriedBytes)
-    return { restriction, result: 'undecided' }
+) {
   try {
-    const members = isJson && payload.form === 'bytes' ? parseJsonBytes(payload.bytes) : {}
-    listChanges(request, isObject(members) ? members : {}, restriction)
-    return { restriction, result: 'restricted' }
+    listChanges(request, members, restriction)
+    return { restriction, result: 'restricted' } as const
   } catch (error) {
-    if (error instanceof CatalogError) return { restriction, result: error.reason, error }
-    return { restriction, result: 'internal_error' }
+    if (!(error instanceof CatalogError)) return { restriction, result: 'internal_error' } as const
+    return { restriction, result: error.reason, error: error.message }
   }
 }

@@ -30,16 +30,16 @@ export function isAbsent(value: unknown): value is undefined | null {
   return value === undefined || value === null
 }
 
-/** Throws InvalidInput (400) for a member that is not among those that are understood, so that none is passed on unread. */
-export function assertMembersUnderstood(members: JsonObject, understood: ReadonlySet<string>): void {
+/**
+ * Throws InvalidInput (400) for a member that is not among those that are understood, so that none is passed on unread, and unless
+ * the newest version of the main branch is read: older ones may hold what is hidden.
+ */
+export function assertUnderstood(members: JsonObject, understood: ReadonlySet<string>): void {
   for (const [name, value] of Object.entries(members)) {
     if (!isAbsent(value) && !understood.has(name))
       throw unsupportedError(`${quoteForMessage(name)} is not supported; omit it`)
   }
-}
-
-/** Throws InvalidInput (400) unless the newest version of the main branch is read: older ones may hold what is hidden. */
-export function assertReadsNewest({ version, branch, tag }: JsonObject): void {
+  const { version, branch, tag } = members
   const isMain = isAbsent(branch) || branch === '' || branch === 'main'
   if (!isMain || !isAbsent(version) || !isAbsent(tag))
     throw unsupportedError(

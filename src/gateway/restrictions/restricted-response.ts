@@ -1,9 +1,8 @@
 import type { Schema } from 'apache-arrow/fb/schema'
 import { badResponse, TransportError } from '../../http1/index.ts'
-import { isObject, parseJsonBytes, type Steps } from '../../lib/index.ts'
+import { getMembers, isObject, parseJsonBytes, type Steps } from '../../lib/index.ts'
 import {
   type ArrowField,
-  type ArrowSchema,
   maxMetadataBytes,
   MessageFrames,
   openFooter,
@@ -14,22 +13,6 @@ import {
 import { refusal } from '../../catalog-api/index.ts'
 import { transformInSteps } from '../json/json-transformer.ts'
 import { listStructs, type VisibleColumns } from '../../policy/index.ts'
-
-/**
- * Returns what is wrong with the columns of a response, without their names, which may be hidden; undefined if it has no
- * other columns than those that were asked for. The values of a dictionary column are those of all rows, so it has none.
- */
-function findUnaskedColumn({ fields }: ArrowSchema, columns: ReadonlySet<string>): string | undefined {
-  if (fields.some(hasDictionary)) return dictionaryProblem
-  const isExpected = fields.every((field) => isAsked(field, '', columns))
-  return isExpected ? undefined : 'the response has a column that was not asked for'
-}
-
-const dictionaryProblem = 'the response has a dictionary, which may hold values of hidden rows'
-
-function hasDictionary(field: ArrowField): boolean {
-  return field.indexType !== undefined || field.children.some(hasDictionary)
-}
 
 /** Engines return a part of a struct as a column of its path, or within a struct that has only the parts asked for. */
 function isAsked(field: ArrowField, prefix: string, columns: ReadonlySet<string>): boolean {
@@ -42,8 +25,9 @@ const fileMagic = 'ARROW1'
 const fileHeaderLength = 8
 
 /**
- * Passes on a response in Arrow, a stream or a file, if it has no other columns than those that were asked for, without the
- * metadata of schema, fields, batches and footer: that may say anything of hidden rows and columns. Its length stays.
+ * Passes on a response in Arrow, a stream or a file, if it has no other columns than those that were asked for, and no
+ * dictionaries, without the metadata of schema, fields, batches and footer: that may say anything of hidden rows and columns.
+ * Its length stays. Errors do not name columns, which may be hidden.
  */
 export class RestrictedRows {
   readonly #columns: ReadonlySet<string>
@@ -68,7 +52,8 @@ export class RestrictedRows {
     this.#held = [start.subarray(0, headerLength)]
     this.#frames = new MessageFrames(
       (message, metadata) => {
-        if (message.kind === 'dictionary') throw badResponse(dictionaryProblem)
+        if (message.kind === 'dictionary')
+          throw badResponse('the response has a dictionary, which may hold values of hidden rows')
         if (message.kind === 'schema') this.#checkSchema(message.header, metadata.length)
         removeMessageMetadata(metadata)
       },
@@ -100,11 +85,10 @@ export class RestrictedRows {
   }
 
   #checkSchema(schema: Schema | null, maxBytes: number): void {
-    const problem =
-      schema === null
-        ? 'a footer without a schema'
-        : findUnaskedColumn(readSchema(schema, maxBytes), this.#columns)
-    if (problem !== undefined) throw badResponse(problem)
+    if (schema === null) throw badResponse('a footer without a schema')
+    const { fields } = readSchema(schema, maxBytes)
+    if (!fields.every((field) => isAsked(field, '', this.#columns)))
+      throw badResponse('the response has a column that was not asked for')
   }
 }
 
@@ -137,7 +121,7 @@ export function* trimDescription(body: Buffer, columns: VisibleColumns): Steps<B
   return Buffer.from(JSON.stringify(trimmed))
 }
 
-/** Callers may have made the rest as large as they like, and parsing takes no pauses. */
+/** Removes metadata, and all else that callers may have made as large as they like: parsing takes no pauses. */
 function* cutDescription(body: Buffer): Steps<Buffer> {
   try {
     return yield* transformInSteps(body, {
@@ -150,28 +134,20 @@ function* cutDescription(body: Buffer): Steps<Buffer> {
 }
 
 function* trimSchema(schema: unknown, columns: VisibleColumns): Steps<unknown> {
-  const visible = { columns, structs: new Set<string>() }
+  const structs = new Set<string>()
   for (const path of columns.keys()) {
-    for (const struct of listStructs(path)) visible.structs.add(struct)
+    for (const struct of listStructs(path)) structs.add(struct)
     yield
   }
-  return { fields: yield* trimFields(isObject(schema) ? schema['fields'] : undefined, '', visible) }
+  return { fields: yield* trimFields(getMembers(schema)['fields'], '', columns, structs) }
 }
 
-interface VisibleFields {
-  readonly columns: VisibleColumns
-  /** Paths of structs with a visible part. */
-  readonly structs: ReadonlySet<string>
-}
-
-/**
- * Keeps visible fields, and of a struct with visible fields only these; all fields if nothing says which are visible. Metadata
- * may say anything.
- */
+/** Keeps visible fields, and of a struct with visible fields only these. `structs` are the paths of those. */
 function* trimFields(
   fields: unknown,
   prefix: string,
-  visible: VisibleFields | undefined,
+  columns: VisibleColumns,
+  structs: ReadonlySet<string>,
 ): Steps<readonly unknown[]> {
   if (!Array.isArray(fields)) throw invalidDescription()
   const trimmed: unknown[] = []
@@ -179,13 +155,10 @@ function* trimFields(
     if (!isObject(field) || typeof field['name'] !== 'string') throw invalidDescription()
     const { name, type, nullable } = field
     const path = prefix + field['name']
-    const isVisible = visible === undefined || visible.columns.has(path)
-    const hasFields = isObject(type) && (!isVisible || Array.isArray(type['fields']))
-    if (hasFields && (isVisible || visible.structs.has(path))) {
-      const parts = yield* trimFields(type['fields'], `${path}.`, isVisible ? undefined : visible)
+    if (columns.has(path)) trimmed.push({ name, nullable, type })
+    else if (structs.has(path) && isObject(type)) {
+      const parts = yield* trimFields(type['fields'], `${path}.`, columns, structs)
       trimmed.push({ name, nullable, type: { ...type, fields: parts } })
-    } else if (isVisible) {
-      trimmed.push({ name, nullable, type })
     }
     yield
   }

@@ -78,7 +78,7 @@ export function place(request: Permitted, options: PlaceOptions): Placed {
     payload: restricted?.payload ?? payload,
     checkDecision,
     responseColumns: restricted?.columns,
-    triedRestriction: shadowRestriction && tryRestriction(request, payload, shadowRestriction),
+    triedRestriction: shadowRestriction && tryRestriction(request, body.members, shadowRestriction),
   })
 }
 

@@ -91,7 +91,7 @@ export function createMetrics(version: string) {
     }),
     ...counters(['operation', 'result'], {
       policy_shadow_restrictions_total:
-        'Reads that shadow policies would restrict otherwise, by operation and result (restricted, undecided, or the reason of the refusal).',
+        'Reads that shadow policies would restrict otherwise, by operation and result (restricted, or the reason of the refusal).',
     }),
     ...counters(['effect'], {
       policy_condition_failures_total:

@@ -8,6 +8,7 @@ import {
   Utf8,
   tableToIPC,
   Table,
+  vectorFromArray,
   type DataType,
 } from 'apache-arrow'
 import { expect, it } from 'vitest'
@@ -18,7 +19,6 @@ import { expectLinearCost } from '../../support/cost-growth.ts'
 import { runAtOnce } from '../../../src/lib/async/run-in-slices.ts'
 
 const text = new Utf8()
-const dictionary = new Dictionary(text, new Int32())
 const struct = (fields: Readonly<Record<string, DataType>>): Struct =>
   new Struct(Object.entries(fields).map(([name, type]) => new Field(name, type)))
 const listOf = (type: DataType): List => new List(new Field('item', type))
@@ -48,20 +48,21 @@ it.each<[what: string, columns: Readonly<Record<string, DataType>>]>([
   expect(() => passColumns(columns)).not.toThrow()
 })
 
-const unasked = 'the response has a column that was not asked for'
-const encoded = 'the response has a dictionary, which may hold values of hidden rows'
+it.each<[what: string, columns: Readonly<Record<string, DataType>>]>([
+  ['another column', { id: text, ssn: text }],
+  ['another spelling', { ID: text }],
+  ['a struct with another part', { person: struct({ city: text, ssn: text }) }],
+  ['a struct without parts', { person: struct({}) }],
+  ['a part as a column', { city: text }],
+])('a response may not have %s', (_, columns) => {
+  expect(() => passColumns(columns)).toThrow('the response has a column that was not asked for')
+})
 
-it.each<[what: string, columns: Readonly<Record<string, DataType>>, problem: string]>([
-  ['another column', { id: text, ssn: text }, unasked],
-  ['another spelling', { ID: text }, unasked],
-  ['a struct with another part', { person: struct({ city: text, ssn: text }) }, unasked],
-  ['a struct without parts', { person: struct({}) }, unasked],
-  ['a part as a column', { city: text }, unasked],
-  ['a dictionary', { id: dictionary }, encoded],
-  ['a list of a dictionary', { id: text, tags: listOf(dictionary) }, encoded],
-  ['a dictionary in a struct', { id: struct({ a: text, b: dictionary }) }, encoded],
-])('a response may not have %s', (_, columns, problem) => {
-  expect(() => passColumns(columns)).toThrow(problem)
+it('a response may not have a dictionary', () => {
+  const id = vectorFromArray(['a', 'b'], new Dictionary(text, new Int32()))
+  expect(() => pass(tableToIPC(new Table({ id }), 'stream'))).toThrow(
+    'the response has a dictionary, which may hold values of hidden rows',
+  )
 })
 
 it.each([
@@ -180,10 +181,6 @@ it.each<[what: string, body: unknown]>([
   ['a field that is a text', { schema: { fields: ['id'] } }],
   ['a field without a name', { schema: { fields: [{ type: type('utf8') }] } }],
   ['a struct without fields', { schema: { fields: [{ name: 'person', type: type('struct') }] } }],
-  [
-    'a field of a visible column that is a text',
-    { schema: { fields: [{ name: 'id', type: type('struct', ['a']) }] } },
-  ],
 ])('a description with %s is refused', (_, body) => {
   expect(() => runAtOnce(trimDescription(Buffer.from(JSON.stringify(body)), columns))).toThrow(
     expect.objectContaining({
