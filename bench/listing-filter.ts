@@ -1,7 +1,6 @@
 import { upstreamSchema } from '../src/config/upstream/upstream-settings.ts'
 import { directOpener } from '../test/support/direct-opener.ts'
 import { randomBytes } from 'node:crypto'
-import { CatalogError } from '../src/catalog-api/catalog-error.ts'
 import { readListingPage, type ListingSource } from '../src/gateway/listing/listing-page.ts'
 import { createPageTokens } from '../src/gateway/sealed-tokens.ts'
 import { createListingSources } from '../src/gateway/listing/listing-sources.ts'
@@ -76,12 +75,12 @@ for (const count of [10, 1_000, 10_000]) {
   ] as const) {
     const route = parseTarget('GET', target)
     const kind = route.operation.lists === 'namespaces' ? 'namespace' : 'table'
-    const [source] = createListingSources(
-      route,
-      upstreams,
-      { rootTablesOnly: false, canSeeBeneath: () => true },
-      () => Promise.resolve(JSON.parse(text)),
-    )
+    const [source] = createListingSources(route, upstreams, {
+      rootTablesOnly: false,
+      canSeeBeneath: () => true,
+      read: () => Promise.resolve(JSON.parse(text)),
+      onNameLeftOut: () => undefined,
+    })
     // As for a new request: nothing is cached from the previous one.
     const poll = (from: ListingSource | undefined) => {
       const view = policies.visibilityFor({ principal, request })
@@ -110,16 +109,14 @@ async function page(source: ListingSource | undefined, isVisible: (id: readonly 
   const sources = source === undefined ? [] : [source]
   const { ids, position } = await readListingPage(sources, {
     limit: 1000,
-    startAfter: undefined,
-    position: undefined,
+    position: {},
     isVisible,
     runInSlices,
-    createError: () => new CatalogError('ServiceUnavailable', 'no catalog is available'),
   })
   return Buffer.from(
     JSON.stringify({
       tables: ids.map((id) => id.at(-1)),
-      page_token: tokens.seal(position ?? { sources: [] }, 'scope'),
+      page_token: tokens.seal(position ?? {}, 'scope'),
     }),
   )
 }

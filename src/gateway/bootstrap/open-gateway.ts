@@ -4,7 +4,7 @@ import { type AssertionSigner, openAssertionSigner, type StaticKey } from '../..
 import { bodyBounds, clientBounds } from '../bounds.ts'
 import { startChangeTracker, type ChangeTracker } from '../changes/change-tracker.ts'
 import { createDocumentFinder } from '../documents.ts'
-import { createListingObserver } from '../listing/incomplete-listing.ts'
+import { createListingObserver } from '../listing/listing-observer.ts'
 import { createSealedIds, createPageTokens } from '../sealed-tokens.ts'
 import { createRefusalRecorder } from '../observability/refusal-recorder.ts'
 import { createReadinessChecks } from '../observability/gateway-readiness.ts'

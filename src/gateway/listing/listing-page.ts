@@ -13,9 +13,6 @@ export interface ListingSource {
   findReason?(error: unknown): CatalogError | undefined
 }
 
-/** Why sources could not be read, by name. */
-export type SourceFailures = ReadonlyMap<string, CatalogError>
-
 /** A page of a source; the last one if it has no token. */
 export interface SourcePage {
   readonly names: readonly string[]
@@ -33,18 +30,14 @@ interface SourcePosition {
 export interface ListingPosition {
   /** Only ids after this one are listed. */
   readonly startAfter?: Identifier | undefined
-  /** Sources that have more, by name. */
-  readonly sources: readonly (readonly [string, SourcePosition])[]
+  /** Sources that have more, by name; undefined at the start of the listing. */
+  readonly sources?: readonly (readonly [string, SourcePosition])[]
 }
 
 export interface ListingPageRequest {
   readonly limit: number
-  readonly startAfter: Identifier | undefined
-  /** Undefined for the first page. */
-  readonly position: ListingPosition | undefined
+  readonly position: ListingPosition
   readonly isVisible: (id: Identifier) => boolean
-  /** Creates the error of a listing of which no source could be read. */
-  readonly createError: (failures: SourceFailures) => CatalogError
   /** Runs the search for visible ids: upstreams may list very many that are not. */
   readonly runInSlices: RunInSlices
 }
@@ -62,12 +55,13 @@ const maxReadSize = 1000
  * another visible id was found behind it, or the maximum number of reads was reached.
  *
  * A source that is unavailable is left out. It stays in the position, so a later page contains its names if it is back
- * by then, though out of order. Throws the error of the request if every source that has more is unavailable and there is
- * nothing to list.
+ * by then, though out of order. If every source that has more is unavailable and there is nothing to list, throws the error of
+ * the first one, rather of one that is down than of one that lacks the operation.
  */
 export async function readListingPage(sources: readonly ListingSource[], request: ListingPageRequest) {
-  const { limit, startAfter, position, runInSlices } = request
-  const starts = position && new Map(position.sources)
+  const { limit, runInSlices } = request
+  const { startAfter, sources: remainingSources } = request.position
+  const starts = remainingSources && new Map(remainingSources)
   const cursors = sources
     .filter(({ name }) => starts === undefined || starts.has(name))
     .map((source) => new Cursor(source, starts?.get(source.name) ?? {}, request))
@@ -98,11 +92,11 @@ export async function readListingPage(sources: readonly ListingSource[], request
     reads += spent.length
     await Promise.all(spent.map((cursor) => cursor.readPage(size)))
   }
-  const failures: SourceFailures = new Map(
-    cursors.flatMap(({ source, failure }) => (failure === undefined ? [] : [[source.name, failure]])),
-  )
-  const isFailed = failures.size > 0 && failures.size === cursors.length
-  if (isFailed && ids.length === 0) throw request.createError(failures)
+  const failures = new Map<string, CatalogError>()
+  for (const { source, failure } of cursors) if (failure !== undefined) failures.set(source.name, failure)
+  const errors = [...failures.values()]
+  const error = errors.find(({ status }) => status >= 500) ?? errors[0]
+  if (error !== undefined && errors.length === cursors.length && ids.length === 0) throw error
   const hasMore = cursors.some(({ head, needsRead }) => head !== undefined || needsRead)
   const remaining = cursors.flatMap(({ source, at }) =>
     at === undefined ? [] : [[source.name, at] as const],
@@ -175,7 +169,7 @@ class Cursor {
       if (this.failure === undefined) throw error
       return
     }
-    const { startAfter } = this.#request
+    const { startAfter } = this.#request.position
     const found = after === undefined ? -1 : this.#page.names.indexOf(after)
     this.#index = found + 1
     // The name that was taken last may have been removed: the order then shows which names follow it.

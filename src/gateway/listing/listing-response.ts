@@ -2,6 +2,7 @@ import {
   assertIdentifier,
   formatIdentifier,
   type Identifier,
+  incompleteHeader,
   isSeparable,
   parseIdentifier,
   refusal,
@@ -14,7 +15,7 @@ import type { RequestSpans } from '../../observability/index.ts'
 import type { DownstreamResponse } from '../downstream.ts'
 import { gatewayHeaders } from '../error-response.ts'
 import type { UpstreamCallOptions, UpstreamResponse } from '../upstream/upstream-attempt.ts'
-import { createIncompleteHeader, createUnavailableError, type ListingObserver } from './incomplete-listing.ts'
+import type { ListingObserver } from './listing-observer.ts'
 import { readListingPage, type ListingPosition } from './listing-page.ts'
 import { createListingSources, getListedMember } from './listing-sources.ts'
 import type { PageTokens } from '../sealed-tokens.ts'
@@ -44,6 +45,7 @@ interface ListingOptions {
 
 /** Maximum, and default, number of names on a page. */
 const maxPageSize = 10_000
+const maxHeaderLength = 2_000
 
 /**
  * Serves a listing itself: the names that the caller may see, merged from all upstreams that have a part in it. A listing
@@ -62,42 +64,39 @@ export async function createListingResponse(
   const isOfAll = route.operation.lists === 'all tables'
   const limit = getLimit(route)
   const scope = createTokenScope(request)
-  const { position, startAfter } = readPosition(route, pageTokens, scope)
   // LanceDB's clients take the response for the names in the root, as their server sends them, and refuse other ids.
-  const rootTablesOnly = head.isLancedb
-  const sources = createListingSources(
-    route,
-    upstreams,
-    {
-      rootTablesOnly,
-      canSeeBeneath: (id) => policies.findVisibleBeneath({ principal, request: facts, id }) !== undefined,
-    },
-    (upstream, target) =>
+  const rootTablesOnly = isOfAll && head.isLancedb
+  const sources = createListingSources(route, upstreams, {
+    rootTablesOnly,
+    canSeeBeneath: (id) => policies.findVisibleBeneath({ principal, request: facts, id }) !== undefined,
+    read: (upstream, target) =>
       readUpstreamJson(upstream, target, createRequestHeaders(upstream, request), {
         checkDecision: request.checkDecision,
         holder: getPrincipalKey(principal),
         response,
         spans,
       }),
-    listingObserver.nameLeftOut,
-  )
+    onNameLeftOut: listingObserver.nameLeftOut,
+  })
   const view = policies.visibilityFor({ principal, request: facts })
-  const listVisibleNamespaces = (name: string): readonly Identifier[] => {
-    const { namespaces = [[]] } = upstreams.all.find((upstream) => upstream.name === name) ?? {}
-    // That the root exists is no secret.
-    return namespaces.filter((namespace) => namespace.length === 0 || view('namespace', namespace))
-  }
   const page = await readListingPage(sources, {
     limit,
-    startAfter,
-    position,
-    // A name with the delimiter in it has no id with this delimiter; it must not hide all others.
-    isVisible: (id) => (!isOfAll || isSeparable(id, route.delimiter)) && view(kind, id),
+    position: readPosition(route, pageTokens, scope),
+    isVisible(id) {
+      if (rootTablesOnly && id.length > 1) return false
+      // A name with the delimiter in it has no id with this delimiter; it must not hide all others.
+      return (!isOfAll || isSeparable(id, route.delimiter)) && view(kind, id)
+    },
     runInSlices: request.runInSlices,
-    createError: (failures) => createUnavailableError(failures, listVisibleNamespaces),
   })
-  for (const [upstream, error] of page.failures)
-    listingObserver.upstreamMissing(upstream, error, head.requestId)
+  const missing: Identifier[] = []
+  for (const { name, namespaces = [[]] } of upstreams.all) {
+    const error = page.failures.get(name)
+    if (error === undefined) continue
+    listingObserver.upstreamMissing(name, error, head.requestId)
+    // That the root exists is no secret.
+    missing.push(...namespaces.filter((namespace) => namespace.length === 0 || view('namespace', namespace)))
+  }
   const members = {
     [getListedMember(route.operation)]: page.ids.map((id) =>
       isOfAll ? formatIdentifier(id, route.delimiter) : (id.at(-1) ?? ''),
@@ -111,11 +110,21 @@ export async function createListingResponse(
     headers: [
       'content-type',
       'application/json',
-      ...createIncompleteHeader(page.failures, listVisibleNamespaces, route.delimiter),
+      ...createIncompleteHeader(missing, route.delimiter),
       ...gatewayHeaders({ ...head, policyRevision: policies.revision }),
     ],
     body,
   }
+}
+
+/**
+ * The header that lists missing namespaces, of which the caller may see all: name and value, or nothing if there are none. Names
+ * of upstreams are settings, for the log alone.
+ */
+function createIncompleteHeader(namespaces: readonly Identifier[], delimiter: string): readonly string[] {
+  if (namespaces.length === 0) return []
+  const missing = namespaces.map((id) => encodeURIComponent(formatIdentifier(id, delimiter))).join(', ')
+  return [incompleteHeader, missing.length > maxHeaderLength ? '*' : missing]
 }
 
 /** An empty page that is not the last one would make clients ask for ever. */
@@ -142,16 +151,12 @@ function createTokenScope(request: PermittedListing): string {
  * Parses the start of the page. A page token that the gateway did not issue is a name to start after, as LanceDB sends
  * it: it is compared with listed names, and never sent to an upstream, which could interpret it differently.
  */
-function readPosition(
-  route: RouteMatch,
-  pageTokens: PageTokens,
-  scope: string,
-): { position?: ListingPosition; startAfter: Identifier | undefined } {
+function readPosition(route: RouteMatch, pageTokens: PageTokens, scope: string): ListingPosition {
   const token = route.parameters.get('page_token')
-  if (typeof token !== 'string') return { startAfter: undefined }
-  if (!pageTokens.isSealed(token)) return { startAfter: parseStartAfter(token, route) }
-  const position = pageTokens.open(token, scope)
-  return { position, startAfter: position.startAfter }
+  if (typeof token !== 'string') return {}
+  return pageTokens.isSealed(token)
+    ? pageTokens.open(token, scope)
+    : { startAfter: parseStartAfter(token, route) }
 }
 
 function parseStartAfter(token: string, { operation, id, delimiter }: RouteMatch): Identifier {

@@ -9,38 +9,37 @@ import {
 } from '../../catalog-api/index.ts'
 import { AuthenticationError } from '../../identity/index.ts'
 import { isListOfStrings } from '../../lib/index.ts'
+import type { JsonObject } from '../facts/stated-facts.ts'
 import { compareIdentifiers, type ListingSource, type SourcePage } from './listing-page.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import { findServedId, type Upstreams } from '../upstream/upstreams.ts'
 
 /** Returns the member of the response that holds the listed names. */
-export function getListedMember({ lists = 'tables' }: Pick<Operation, 'lists'>): string {
+export function getListedMember({ lists = 'tables' }: Operation): string {
   return lists === 'all tables' ? 'tables' : lists
 }
 
-interface ListingScope {
+interface SourceOptions {
   /** Whether the policies can make anything beneath the namespace visible. */
   readonly canSeeBeneath: (namespace: Identifier) => boolean
-  /** Whether a listing of all tables is restricted to those in the root. */
+  /** Whether only tables in the root are listed. */
   readonly rootTablesOnly: boolean
+  /** Reads the response of an upstream to the listing. */
+  readonly read: (upstream: Upstream, target: RouteMatch) => Promise<JsonObject>
+  /** Receives each name that an upstream lists and that no request could contain, with the reason. */
+  readonly onNameLeftOut: (upstream: string, reason: CatalogError) => void
 }
-
-/** Reads the response of an upstream to an operation. */
-type ReadUpstream = (upstream: Upstream, target: RouteMatch) => Promise<Readonly<Record<string, unknown>>>
 
 /**
  * Creates the sources of a listing: the listing of the upstream of the namespace, without names that belong to other
  * upstreams, and the names of mount points, whether or not that upstream has such namespaces. A listing of all tables
  * merges those of all upstreams, each without names that belong to others, and does without upstreams that fail. If it
  * is restricted to the root, only one upstream has such tables. Upstreams in which the caller can see nothing are not read.
- * `onNameLeftOut` receives each name that an upstream lists and that no request could contain, with the reason.
  */
 export function createListingSources(
   route: RouteMatch,
   upstreams: Upstreams,
-  { canSeeBeneath, rootTablesOnly }: ListingScope,
-  read: ReadUpstream,
-  onNameLeftOut: (upstream: string, reason: CatalogError) => void = () => undefined,
+  { canSeeBeneath, rootTablesOnly, read, onNameLeftOut }: SourceOptions,
 ): readonly ListingSource[] {
   const { lists } = route.operation
   const list = (
@@ -49,7 +48,12 @@ export function createListingSources(
     parse: (name: string) => Identifier,
   ): ListingSource => ({
     name: upstream.name,
-    read: (token, size) => readPage(read, upstream, target, token, size),
+    async read(token, size) {
+      const parameters = new Map(target.parameters).set('limit', String(size))
+      parameters.delete('page_token')
+      if (token !== undefined) parameters.set('page_token', token)
+      return readPage(route.operation, await read(upstream, { ...target, parameters }), token)
+    },
     toIdentifier: (name) =>
       findServedId(
         upstreams,
@@ -65,11 +69,7 @@ export function createListingSources(
       const { delimiter } = upstream
       // No part of a valid id contains this delimiter, so a name cannot be mistaken for another id.
       const all = list(upstream, { ...route, delimiter }, (name) => parseIdentifier(name, delimiter))
-      const toIdentifier = (name: string): Identifier | undefined => {
-        const id = all.toIdentifier(name)
-        return rootTablesOnly && id?.length !== 1 ? undefined : id
-      }
-      return { ...all, toIdentifier, findReason: findReasonToContinue }
+      return { ...all, findReason: findReasonToContinue }
     })
   }
   const leadingOn = upstreams.listMountNames(route.id)
@@ -93,18 +93,8 @@ export function createListingSources(
   return [rest, mounts]
 }
 
-async function readPage(
-  read: ReadUpstream,
-  upstream: Upstream,
-  route: RouteMatch,
-  token: string | undefined,
-  size: number,
-): Promise<SourcePage> {
-  const parameters = new Map(route.parameters).set('limit', String(size))
-  parameters.delete('page_token')
-  if (token !== undefined) parameters.set('page_token', token)
-  const members = await read(upstream, { ...route, parameters })
-  const names = members[getListedMember(route.operation)]
+function readPage(operation: Operation, members: JsonObject, token: string | undefined): SourcePage {
+  const names = members[getListedMember(operation)]
   const next = members['page_token'] ?? ''
   const isListing = isListOfStrings(names) && typeof next === 'string'
   if (!isListing || (next !== '' && next === token)) {

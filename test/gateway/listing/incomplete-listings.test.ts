@@ -77,7 +77,7 @@ it('does not reveal a failing catalog to a caller that may see nothing there', a
   })
   for (const upstream of Object.values(upstreams)) upstream.answering = respondWith(500, '')
   const response = await gateway.get('/v1/table', { as: 'ann' })
-  expectError(response, { kind: 'Internal', says: 'the catalog of "raw": the upstream failed' })
+  expectError(response, { kind: 'Internal', says: 'the upstream failed' })
   expect(response.bytes.toString()).not.toMatch(/first|second|third|lake|old/)
 })
 
@@ -105,32 +105,19 @@ it('lists the other catalogs while the circuit of the root catalog is open', asy
   })
 })
 
-it('if no catalog is available, the error names each of them by a namespace', async () => {
+it('if no catalog is available, the error is that of the first that is down', async () => {
   const { gateway, upstreams } = await threeCatalogs()
   upstreams.first.answering = respondWith(406, { error: 'unsupported', code: 0 })
   upstreams.second.answering = disconnect
-  upstreams.third.answering = respondWith(200, 'listing')
-  expectError(await gateway.get('/v1/table'), {
-    kind: 'ServiceUnavailable',
-    status: 502,
-    says: new RegExp(
-      '^the catalog of the root namespace: ListAllTables is not supported; .*' +
-        'the catalog of "müde\\$lake": the catalog could not be reached, .*; ' +
-        'the catalog of "raw": the response of the catalog is not a JSON object$',
-    ),
-  })
+  upstreams.third.answering = respondWith(500, '')
+  const says = 'the catalog could not be reached'
+  expectError(await gateway.get('/v1/table'), { kind: 'ServiceUnavailable', status: 502, says })
 })
 
 it.each<[how: string, RequestHandler, ErrorName, status: number, says: string]>([
-  ['fails', respondWith(500, ''), 'Internal', 500, 'the catalog of the root namespace: the upstream failed'],
-  [
-    'lacks the route',
-    respondWith(404, ''),
-    'Unsupported',
-    404,
-    'namespace: ListAllTables is not supported; list',
-  ],
-])('a single catalog that %s is an error that names it', async (_how, fail, kind, status, says) => {
+  ['fails', respondWith(500, ''), 'Internal', 500, 'the upstream failed'],
+  ['lacks the route', respondWith(404, ''), 'Unsupported', 404, 'ListAllTables is not supported; list'],
+])('a single catalog that %s is an error', async (_how, fail, kind, status, says) => {
   const { gateway, upstream } = await startGatewayAndUpstream()
   upstream.answering = fail
   expectError(await gateway.get('/v1/table'), { kind, status, says })

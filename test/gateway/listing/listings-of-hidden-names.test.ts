@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest'
-import { CatalogError } from '../../../src/catalog-api/catalog-error.ts'
 import { readListingPage } from '../../../src/gateway/listing/listing-page.ts'
 import { runInSlices } from '../../../src/lib/async/run-in-slices.ts'
 
@@ -22,10 +21,8 @@ it('serves other events while it searches an upstream page for visible names', a
     ],
     {
       limit: 1,
-      startAfter: undefined,
-      position: undefined,
+      position: {},
       runInSlices,
-      createError: () => new CatalogError('ServiceUnavailable', 'no catalog is available'),
       isVisible: () => {
         turns.push(turn)
         takeSlice()
