@@ -42,7 +42,7 @@ import {
   loadPolicies,
   namePolicyFolders,
 } from '../policy/index.ts'
-import { findDevelopmentFiles } from './dev/development-files.ts'
+import { findDevelopmentFiles } from './dev/dev.ts'
 import { probeUpstreams } from './common/probe-upstreams.ts'
 import { readConfig } from './common/arguments.ts'
 import { runStep, CommandFailure } from './common/command-failure.ts'

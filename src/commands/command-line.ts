@@ -27,7 +27,9 @@ export async function run(parameters: readonly string[], io: Io): Promise<number
   const program = newCommand('catalog-gateway', io)
     .description('A reverse proxy and policy gateway in front of table catalogs.')
     .version(version)
-  for (const load of commandsFor(parameters[0])) program.addCommand(await load(io))
+  // Only the named one, for a fast start; all of them for help and errors.
+  const named = commands.get(parameters[0] ?? '')
+  for (const load of named === undefined ? commands.values() : [named]) program.addCommand(await load(io))
   try {
     await program.parseAsync(parameters, { from: 'user' })
     return exitSuccess
@@ -43,12 +45,6 @@ export async function run(parameters: readonly string[], io: Io): Promise<number
     io.stderr.write(`${formatError(error)}\n`)
     return exitNegative
   }
-}
-
-/** Loads only the named command for a fast start; all of them for help and errors. */
-function commandsFor(name: string | undefined): readonly ((io: Io) => Promise<Command>)[] {
-  const requested = name === undefined ? undefined : commands.get(name)
-  return requested === undefined ? [...commands.values()] : [requested]
 }
 
 function formatError(error: unknown): string {

@@ -18,27 +18,20 @@ import { formatExample, jsonOption, newCommand } from './common/new-command.ts'
 
 interface StoreOptions {
   readonly store: string
-}
-
-interface PepperOptions extends StoreOptions {
   readonly pepperFile: string
 }
 
-interface CreateOptions extends PepperOptions {
+interface RotateOptions extends StoreOptions {
+  readonly overlap: number
+}
+
+interface CreateOptions extends StoreOptions {
   readonly principal: string
   readonly group?: readonly string[]
   readonly subject?: string
   readonly notBefore?: Date
   readonly expires?: Date
   readonly description?: string
-}
-
-interface RotateOptions extends PepperOptions {
-  readonly overlap: number
-}
-
-interface ListOptions extends StoreOptions {
-  readonly json?: true
 }
 
 const store = ['--store <file>', 'the store of keys'] as const
@@ -80,7 +73,7 @@ export function keysCommand(io: Io): Command {
         'catalog-gateway keys list --store .catalog-gateway/keys.yaml --json | jq -r \'.[] | select(.state == "expired").id\'',
       ),
     )
-    .action((options: ListOptions) => list(options, io))
+    .action((options: { store: string; json?: true }) => list(options, io))
   keys
     .command('rotate')
     .description('create a successor of a key and print it; the old key expires after a grace period')
@@ -105,7 +98,7 @@ export function keysCommand(io: Io): Command {
     .requiredOption(...store)
     .argument('<key-id>', 'the id of the key, as `keys list` shows it')
     .addHelpText('after', formatExample('catalog-gateway keys revoke --store keys.yaml mJ3nPqRsT8vW'))
-    .action(async (id: string, { store }: StoreOptions) => {
+    .action(async (id: string, { store }: { store: string }) => {
       await runStep(`the key ${id} cannot be revoked`, () => revokeKey(store, id, getUserName()))
       printLine(io, `revoked ${id}`)
     })
@@ -135,7 +128,7 @@ function printKey({ text, key }: CreatedKey, io: Io): void {
   printLine(io, text)
 }
 
-async function list({ store, json }: ListOptions, io: Io): Promise<void> {
+async function list({ store, json }: { store: string; json?: true }, io: Io): Promise<void> {
   const keys = await runStep('the keys cannot be listed', () => listKeys(store))
   const nowMs = Date.now()
   if (json) {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { ignoreOtherSignals } from '../lib/index.ts'
-import { findDevelopmentFiles } from './dev/development-files.ts'
+import { findDevelopmentFiles } from './dev/dev.ts'
 import { readConfig } from './common/arguments.ts'
 import { CommandFailure, runStep } from './common/command-failure.ts'
 import type { Io } from './common/io.ts'

@@ -46,9 +46,9 @@ const concurrencySchema = z.strictObject({
 export const sharedLimitsSchema = z
   .strictObject({
     url: z
-      .url({ protocol: /^rediss?$/ })
+      .string()
       .refine(
-        (text) => isPlainUrl(text, /^(\/\d{0,4})?$/),
+        (text) => /^rediss?:/.test(text) && isPlainUrl(text, /^(\/\d{0,4})?$/),
         'expected redis:// or rediss:// (TLS) with host, and optionally port and database',
       )
       .describe('URL of Redis or Valkey: rediss://limits.example:6379, with /2 for database 2.'),

@@ -16,9 +16,14 @@ export type {
   RateSettings,
   SharedLimitsSettings,
 } from './caller-limit-settings.ts'
-export { formatEffectiveSettings } from './effective-settings.ts'
-export { type EmbeddedSettings, readEmbeddedSettings } from './embedded-settings.ts'
-export { type GatewaySettings, parseGatewaySettings, readGatewaySettings } from './gateway-settings.ts'
+export {
+  type EmbeddedSettings,
+  formatEffectiveSettings,
+  type GatewaySettings,
+  parseGatewaySettings,
+  readEmbeddedSettings,
+  readGatewaySettings,
+} from './gateway-settings.ts'
 export {
   apiKeyNameSchema,
   type AssertionSettings,

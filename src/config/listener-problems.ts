@@ -75,17 +75,13 @@ export function* findClientStatementProblems({
     return
   }
   const path = ['listen', 'clientCertificateFrom']
-  if (trustedProxies.length === 0) {
-    const message = 'expected listen.trustedProxies: what other peers state about certificates is never used'
-    yield { path, message }
-  }
-  if (requestsCertificates) {
-    const message =
-      'unexpected with listen.tls.clientAuth, which requests certificates itself; expected none there'
-    yield { path, message }
-  }
-  if (clientCertificates === undefined) {
-    const message = 'expected identity.clientCertificates, which names the principals of certificates'
-    yield { path, message }
-  }
+  const messages = [
+    trustedProxies.length === 0 &&
+      'expected listen.trustedProxies: what other peers state about certificates is never used',
+    requestsCertificates &&
+      'unexpected with listen.tls.clientAuth, which requests certificates itself; expected none there',
+    clientCertificates === undefined &&
+      'expected identity.clientCertificates, which names the principals of certificates',
+  ]
+  for (const message of messages) if (message !== false) yield { path, message }
 }

@@ -1,11 +1,13 @@
 import { z } from 'zod'
 import {
   findDuplicates,
+  hasHttpsIfTlsFiles,
   isTrustworthyUrl,
   nonEmptyText,
   path,
   refuse,
   tlsFiles,
+  tlsRequiresHttps,
   trustworthyUrlSchema,
 } from '../settings/index.ts'
 
@@ -128,9 +130,6 @@ export const introspectionSchema = z
     clientSecretFile: path.describe('File with the client secret.'),
     ...claimFields,
   })
-  .refine(({ caFile, url }) => caFile === undefined || url.startsWith('https:'), {
-    path: ['caFile'],
-    message: 'expected an https URL, because caFile is set',
-  })
+  .refine(hasHttpsIfTlsFiles, tlsRequiresHttps)
 
 export type IntrospectionSettings = z.output<typeof introspectionSchema>

@@ -112,9 +112,11 @@ async function authenticateMultiple(
 ): Promise<Principal> {
   try {
     const key = apiKey === undefined ? undefined : keys.verify(apiKey)
-    const principal = await authenticateTokenOrCertificate()
+    const token = authorization === undefined ? undefined : await tokens.verify(authorization)
+    const principal = token?.principal ?? certificate?.principal
+    const isBound = token === undefined || token.certificateThumbprint === certificate?.thumbprint
     // A key without a subject agrees with no other credential.
-    if (principal === undefined || (key !== undefined && key.subject !== principal.name))
+    if (principal === undefined || !isBound || (key !== undefined && key.subject !== principal.name))
       throw new AuthenticationError('conflicting_credentials')
     return principal
   } catch (error) {
@@ -122,14 +124,5 @@ async function authenticateMultiple(
     throw error.reason === 'conflicting_credentials'
       ? error
       : new AuthenticationError('conflicting_credentials', error.reason)
-  }
-
-  /** Token and certificate must be bound to each other if both were sent. */
-  async function authenticateTokenOrCertificate(): Promise<Principal | undefined> {
-    if (authorization === undefined) return certificate?.principal
-    const token = await tokens.verify(authorization)
-    if (token.certificateThumbprint !== certificate?.thumbprint)
-      throw new AuthenticationError('conflicting_credentials')
-    return token.principal
   }
 }

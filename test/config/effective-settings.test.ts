@@ -1,8 +1,11 @@
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { parse, stringify } from 'yaml'
-import { readGatewaySettings, type GatewaySettings } from '../../src/config/gateway-settings.ts'
-import { formatEffectiveSettings } from '../../src/config/effective-settings.ts'
+import {
+  formatEffectiveSettings,
+  readGatewaySettings,
+  type GatewaySettings,
+} from '../../src/config/gateway-settings.ts'
 import { folderWith } from '../policy/source/policy-folder.ts'
 
 const least = {

@@ -6,7 +6,7 @@ import { sharedLimitsSchema } from '../../src/config/caller-limit-settings.ts'
 const address = 'rediss://limits.example:6379'
 
 it.each([
-  [{ url: 'http://limits.example' }, 'url', 'Invalid URL'],
+  [{ url: 'http://limits.example' }, 'url', 'expected redis:// or rediss://'],
   [{ url: 'redis://user:password@limits.example' }, 'url', 'optionally port and database'],
   [{ url: 'redis://limits.example/two' }, 'url', 'optionally port and database'],
   [{ url: 'redis://limits.example?db=2' }, 'url', 'optionally port and database'],

@@ -1,6 +1,5 @@
 import {
   formatIdentifierText,
-  type HeaderDialect,
   headerDialectNames,
   headerDialects,
   type Identifier,
@@ -96,18 +95,10 @@ function describeProbe({ name, url, headerDialect }: UpstreamSettings, probe: Up
   return `${lines.join('\n  ')}\n`
 }
 
-/** The result of a few reads from an upstream. */
-interface UpstreamProbe {
-  /** Of a listing of its root namespace, with the credential of the gateway. */
-  readonly status: number
-  /** Milliseconds until the whole listing was there. */
-  readonly durationMs: number
-  /** The headers that its OpenAPI document names; undefined if it has none that names them. */
-  readonly headerDialect: HeaderDialect | undefined
-}
+type UpstreamProbe = Awaited<ReturnType<typeof probeUpstream>>
 
 /** Reads from an upstream, and changes nothing. Rejects if it does not respond within its timeouts. */
-async function probeUpstream(options: UpstreamAccess): Promise<UpstreamProbe> {
+async function probeUpstream(options: UpstreamAccess) {
   const { connectTimeoutMs, healthCheckTimeoutMs } = upstreamBounds
   const client = openOwnClient(options, connectTimeoutMs)
   try {
@@ -117,6 +108,7 @@ async function probeUpstream(options: UpstreamAccess): Promise<UpstreamProbe> {
     const document = await client.get(openApiPath, AbortSignal.timeout(healthCheckTimeoutMs))
     const text = document.status === 200 ? document.body.toString('utf8') : ''
     const headerDialect = headerDialectNames.find((name) => text.includes(headerDialects[name].location))
+    // Undefined if it has no OpenAPI document that names headers.
     return { status, durationMs, headerDialect }
   } finally {
     client.close()

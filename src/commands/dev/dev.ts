@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { readFile, writeFile } from 'node:fs/promises'
-import { join, relative, resolve } from 'node:path'
+import { access, readFile, realpath, writeFile } from 'node:fs/promises'
+import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { InvalidArgumentError, Option, type Command } from 'commander'
-import { type GatewaySettings, parseGatewaySettings } from '../../config/index.ts'
+import { acceptanceHint, type GatewaySettings, parseGatewaySettings } from '../../config/index.ts'
 import { readOrCreatePepper } from '../../identity/index.ts'
 import { hasErrorCode, ignoreOtherSignals, makeFolder, quoteForShell } from '../../lib/index.ts'
 import { startBundledCatalog, type BundledCatalog } from './bundled-catalog.ts'
@@ -149,4 +149,38 @@ function parsePort(text: string): number {
   if (!/^\d+$/.test(text) || value > 65_535)
     throw new InvalidArgumentError('expected a number from 0 to 65535')
   return value
+}
+
+/** Describes the files of `dev` that the settings name and do not accept. */
+export async function findDevelopmentFiles({
+  identity,
+  upstreams,
+  unsafe,
+}: GatewaySettings): Promise<readonly string[]> {
+  const secrets = [
+    { setting: 'identity.apiKeys.store', file: identity.apiKeys?.store },
+    { setting: 'identity.apiKeys.pepperFile', file: identity.apiKeys?.pepperFile },
+    { setting: 'identity.bootstrapKey.file', file: identity.bootstrapKey?.file },
+    ...upstreams.map(({ name, credential }) => ({
+      setting: `the credential of ${name}`,
+      file: credential?.file,
+    })),
+  ]
+  if (unsafe.includes('development-key')) return []
+  const found: string[] = []
+  for (const { setting, file } of secrets) {
+    if (file === undefined || !(await isDevelopmentFile(file))) continue
+    const expected = `expected separate files, ${acceptanceHint('development-key')}`
+    found.push(`${setting} is in the data folder of \`dev\`, next to its key; ${expected}`)
+  }
+  return found
+}
+
+/** Follows symbolic links. A missing file is none: reading it reports the error. */
+async function isDevelopmentFile(file: string): Promise<boolean> {
+  const path = await realpath(file).catch(() => file)
+  return access(join(dirname(path), devFiles.key)).then(
+    () => true,
+    () => false,
+  )
 }

@@ -6,8 +6,7 @@ import { createUndiciConnector } from '../../outbound/index.ts'
 import {
   clockSkewSeconds,
   createCallerReader,
-  createTokenPrincipal,
-  getBoundCertificateThumbprint,
+  createVerifiedToken,
   type ReadCaller,
   type VerifiedToken,
 } from '../jwt/claims.ts'
@@ -71,7 +70,8 @@ export async function openIntrospection(
     }
     try {
       const verified = verifyResponse(settings, readCaller, response, digest, now())
-      cache.add(digest, verified, getResponseExpiry(response, now()))
+      const { exp = Infinity } = response
+      cache.add(digest, verified, Math.min((exp + clockSkewSeconds) * 1000, now() + activeCacheMs))
       return verified
     } catch (error) {
       refusedAt.set(digest, now())
@@ -152,13 +152,5 @@ function verifyResponse(
   if (!/^(bearer|access_token)$/i.test(type)) throw new AuthenticationError('wrong_token_type')
   if (exp * 1000 + skewMs <= nowMs) throw new AuthenticationError('expired_token')
   if (nbf * 1000 - skewMs > nowMs) throw new AuthenticationError('token_not_yet_valid')
-  return {
-    principal: createTokenPrincipal(settings.name, readCaller(response), response, digest),
-    certificateThumbprint: getBoundCertificateThumbprint(response),
-  }
-}
-
-/** Returns when a response expires, in milliseconds: at the latest when the token expires. */
-function getResponseExpiry({ exp = Infinity }: IntrospectionResponse, nowMs: number): number {
-  return Math.min((exp + clockSkewSeconds) * 1000, nowMs + activeCacheMs)
+  return createVerifiedToken(settings.name, readCaller(response), response, digest)
 }

@@ -50,22 +50,23 @@ export interface VerifiedToken {
   readonly certificateThumbprint: string | undefined
 }
 
-/** Creates the principal of a caller; `issuer` is its configured name. `digest` is the SHA-256 of the token in hex. */
-export function createTokenPrincipal(
+/** `issuer` is the configured name of the issuer, `digest` the SHA-256 of the token in hex. Throws AuthenticationError. */
+export function createVerifiedToken(
   issuer: string,
-  caller: TokenCaller,
+  { subject, groups }: TokenCaller,
   claims: Claims,
   digest: string,
-): Principal {
+): VerifiedToken {
   const { jti } = claims
-  return {
-    name: `${issuer}:${caller.subject}`,
+  const principal: Principal = {
+    name: `${issuer}:${subject}`,
     method: 'token',
-    groups: new Set(caller.groups.map((group) => `${issuer}:${group}`)),
+    groups: new Set(groups.map((group) => `${issuer}:${group}`)),
     credentialId: typeof jti === 'string' && credentialIdPattern.test(jti) ? jti : digest.slice(0, 16),
     issuer,
     claims,
   }
+  return { principal, certificateThumbprint: getBoundCertificateThumbprint(claims) }
 }
 
 /** Accepts access tokens and generic types only: issuers sign others with the same keys (RFC 8725 section 3.11). */
@@ -91,7 +92,7 @@ export function assertLifetime(
 }
 
 /** Returns the bound certificate thumbprint (RFC 7800). Refuses other bindings, which cannot be verified. */
-export function getBoundCertificateThumbprint({ cnf }: Claims): string | undefined {
+function getBoundCertificateThumbprint({ cnf }: Claims): string | undefined {
   if (cnf === undefined) return undefined
   const thumbprint = isObject(cnf) && Object.keys(cnf).length === 1 ? cnf['x5t#S256'] : undefined
   // Bound to a key of the client (DPoP) or in an unknown way: the sender may have stolen the token.

@@ -67,9 +67,7 @@ function describeUnusable(entry: unknown, index: number): readonly string[] {
 }
 
 function findProblem(entry: unknown): string | undefined {
-  if (!isObject(entry)) return 'is not an object'
-  if (!isJwk(entry)) return 'has no kty'
-  if (entry.kty === 'oct') return 'is symmetric'
+  if (!isJwk(entry)) return 'is no object with a kty'
   if ('d' in entry || 'priv' in entry) return 'contains a private key'
   if (entry.kid !== undefined && typeof entry.kid !== 'string') return 'has a kid that is not a string'
   if (!hasSoundExponent(entry)) return 'has an RSA exponent that is even, missing or below 65537'

@@ -11,24 +11,9 @@ import { Backoff, fileStamp, followFiles } from '../../lib/index.ts'
 import { trustworthyUrlSchema } from '../../settings/index.ts'
 
 /** The keys of an issuer, which follow their file or URL until closed. */
-export interface Jwks {
-  /** Returns the keys; undefined if there are none yet or they are too old to be trusted. */
-  current(): KeySet | undefined
-  /** Reads newer keys if the cooldown permits. Rejects with AuthenticationError (`jwks_unavailable`). */
-  refresh(): Promise<KeySet>
-  status(): JwksStatus
-  /** Resolves when all background work has ended. */
-  close(): Promise<void>
-}
+export type Jwks = Awaited<ReturnType<typeof openRemoteJwks>>
 
-export interface JwksStatus {
-  readonly keyCount: number
-  /** False: no token of the issuer can be verified. */
-  readonly isUsable: boolean
-  /** Time of the last successful read, in milliseconds. */
-  readonly fetchedAt: number | undefined
-  readonly consecutiveFailures: number
-}
+export type JwksStatus = ReturnType<Jwks['status']>
 
 /** Opens the JWKS of an issuer. Rejects if a file cannot be read, but not if a URL is unreachable. */
 export async function openJwks(
@@ -107,7 +92,7 @@ export async function openRemoteJwks(
   name: string,
   { now, report, jwksTiming: changes }: IdentityRuntime,
   fetch: (signal: AbortSignal) => Promise<unknown>,
-): Promise<Jwks> {
+) {
   const timing = { ...jwksTiming, ...changes }
   const cooldownMs = timing.cooldown * 1000
   const retryDelays = new Backoff({ minMs: Math.min(1_000, cooldownMs), maxMs: cooldownMs })
@@ -155,8 +140,10 @@ export async function openRemoteJwks(
 
   await fetchKeys()
   return {
+    /** Returns the keys; undefined if there are none yet or they are too old to be trusted. */
     current,
-    async refresh() {
+    /** Reads newer keys if the cooldown permits. Rejects with AuthenticationError (`jwks_unavailable`). */
+    async refresh(): Promise<KeySet> {
       // Fetches in the background have no part in the cooldown, so that they do not delay the discovery of a new key.
       if (pending === undefined && performance.now() - demandedAt >= cooldownMs) {
         demandedAt = performance.now()
@@ -171,11 +158,14 @@ export async function openRemoteJwks(
     },
     status: () => ({
       keyCount: keys?.keyCount ?? 0,
+      /** False: no token of the issuer can be verified. */
       isUsable: current() !== undefined,
+      /** Time of the last successful read, in milliseconds. */
       fetchedAt,
       consecutiveFailures,
     }),
-    async close() {
+    /** Resolves when all background work has ended. */
+    async close(): Promise<void> {
       closing.abort()
       clearTimeout(timer)
       await pending

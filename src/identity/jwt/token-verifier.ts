@@ -3,8 +3,7 @@ import {
   assertLifetime,
   assertTokenType,
   clockSkewSeconds,
-  createTokenPrincipal,
-  getBoundCertificateThumbprint,
+  createVerifiedToken,
   type ReadCaller,
   type VerifiedToken,
 } from './claims.ts'
@@ -38,10 +37,7 @@ export function createTokenVerifier(issuers: readonly TrustedIssuer[], cache: To
       const { payload, protectedHeader, keys } = await verifyToken(trusted, token, now())
       assertTokenType(protectedHeader.typ)
       assertLifetime(issuer.maxLifetimeSeconds, payload, now())
-      const verified: VerifiedToken = {
-        principal: createTokenPrincipal(issuer.name, readCaller(payload), payload, digest),
-        certificateThumbprint: getBoundCertificateThumbprint(payload),
-      }
+      const verified = createVerifiedToken(issuer.name, readCaller(payload), payload, digest)
       // The time from which on an uncached verification would fail, too.
       const untilMs = ((payload.exp ?? 0) + clockSkewSeconds) * 1000
       cache.add(digest, verified, untilMs, () => jwks.current() === keys)
@@ -84,25 +80,19 @@ async function verifyToken(
   }
 }
 
+/** Tries each key that may have signed a token without a unique `kid`: all are keys of this issuer. */
 async function verifyWithKeys(
   { select }: KeySet,
   token: string,
   options: JWTVerifyOptions,
 ): Promise<JWTVerifyResult> {
+  let candidates: errors.JWKSMultipleMatchingKeys
   try {
     return await jwtVerify(token, select, options)
   } catch (error) {
     if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error
-    return verifyWithCandidates(error, token, options)
+    candidates = error
   }
-}
-
-/** Each candidate may have signed a token without a unique `kid`: all are keys of this issuer. */
-async function verifyWithCandidates(
-  candidates: errors.JWKSMultipleMatchingKeys,
-  token: string,
-  options: JWTVerifyOptions,
-): Promise<JWTVerifyResult> {
   let tried = 0
   for await (const key of candidates) {
     try {

@@ -11,6 +11,9 @@ export interface VerifiedCertificate {
   readonly principal: Principal
   /** SHA-256 of the certificate in base64url, as in tokens bound to it (RFC 8705). */
   readonly thumbprint: string
+  /** When all certificates of its chain are valid, in milliseconds; NaN if a time cannot be parsed. */
+  readonly startsAtMs: number
+  readonly expiresAtMs: number
 }
 
 /**
@@ -19,15 +22,9 @@ export interface VerifiedCertificate {
  * known, that has expired since, as may its issuers, or that does not identify exactly one caller. Of a forwarded one,
  * the proxy is trusted for the chain. `now` is the time in milliseconds.
  */
-export function createCertificateReader(
-  { name }: ClientCertificateSettings,
-  now: () => number,
-): (
-  connection: Socket | undefined,
-  forwarded: X509Certificate | undefined,
-) => VerifiedCertificate | undefined {
+export function createCertificateReader({ name }: ClientCertificateSettings, now: () => number) {
   // The certificate of a connection does not change between its requests.
-  const cache = new WeakMap<Socket | X509Certificate, VerifiedCertificate & Validity>()
+  const cache = new WeakMap<Socket | X509Certificate, VerifiedCertificate>()
 
   function read(connection: Socket | undefined, forwarded: X509Certificate | undefined) {
     const source = forwarded ?? connection
@@ -37,12 +34,12 @@ export function createCertificateReader(
     const chain = forwarded === undefined ? readVerifiedChain(connection) : [forwarded]
     const [certificate] = chain
     if (certificate === undefined) return undefined
-    const verified = { ...identify(name, certificate), ...getValidity(chain) }
+    const verified = identify(name, certificate, chain)
     cache.set(source, verified)
     return verified
   }
 
-  return (connection, forwarded) => {
+  return (connection: Socket | undefined, forwarded: X509Certificate | undefined) => {
     const verified = read(connection, forwarded)
     if (verified === undefined) return undefined
     // Both also if the time is invalid.
@@ -64,20 +61,11 @@ function readVerifiedChain(connection: Socket | undefined): readonly X509Certifi
   return chain
 }
 
-/** When all certificates of a chain are valid, in milliseconds; NaN if a time cannot be parsed. */
-interface Validity {
-  readonly startsAtMs: number
-  readonly expiresAtMs: number
-}
-
-function getValidity(chain: readonly X509Certificate[]): Validity {
-  return {
-    startsAtMs: Math.max(...chain.map(({ validFrom }) => Date.parse(validFrom))),
-    expiresAtMs: Math.min(...chain.map(({ validTo }) => Date.parse(validTo))),
-  }
-}
-
-function identify(name: string, certificate: X509Certificate): VerifiedCertificate {
+function identify(
+  name: string,
+  certificate: X509Certificate,
+  chain: readonly X509Certificate[],
+): VerifiedCertificate {
   const fingerprint = certificate.fingerprint256.replaceAll(':', '').toLowerCase()
   return {
     principal: {
@@ -88,6 +76,8 @@ function identify(name: string, certificate: X509Certificate): VerifiedCertifica
       issuer: name,
     },
     thumbprint: Buffer.from(fingerprint, 'hex').toString('base64url'),
+    startsAtMs: Math.max(...chain.map(({ validFrom }) => Date.parse(validFrom))),
+    expiresAtMs: Math.min(...chain.map(({ validTo }) => Date.parse(validTo))),
   }
 }
 

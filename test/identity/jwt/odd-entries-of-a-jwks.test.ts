@@ -27,10 +27,10 @@ async function trustIssuer(entries: readonly unknown[], refresh = 600) {
 const { n, e } = rsa.publicKey
 
 it.each<[string, unknown, string]>([
-  ['null', null, 'keys[0] is not an object'],
-  ['text', 'RS256', 'keys[0] is not an object'],
-  ['without kty', { kid: 'x', n, e }, 'keys[0] (kid "x") has no kty'],
-  ['with a kty that is a number', { kty: 1 }, 'keys[0] has no kty'],
+  ['null', null, 'keys[0] is no object with a kty'],
+  ['text', 'RS256', 'keys[0] is no object with a kty'],
+  ['without kty', { kid: 'x', n, e }, 'keys[0] (kid "x") is no object with a kty'],
+  ['with a kty that is a number', { kty: 1 }, 'keys[0] is no object with a kty'],
   [
     'of an unknown kty',
     { kty: 'NEW', kid: 'x' },
@@ -47,7 +47,7 @@ it.each<[string, unknown, string]>([
     { kty: 'RSA', n },
     'keys[0] has an RSA exponent that is even, missing or below 65537',
   ],
-  ['symmetric', { kty: 'oct', k: 'c2VjcmV0' }, 'keys[0] is symmetric'],
+  ['symmetric', { kty: 'oct', k: 'c2VjcmV0' }, 'keys[0] cannot be read as a public key of kty "oct"'],
   ['private', takeRsaKey().export({ format: 'jwk' }), 'keys[0] contains a private key'],
   ['with a kid that is a number', { kty: 'RSA', n, e, kid: 7 }, 'keys[0] has a kid that is not a string'],
   [
@@ -79,7 +79,7 @@ it.each<[string, unknown]>([
 
 it('names at most five unusable entries', async () => {
   const { unusable } = await trustIssuer(Array.from({ length: 8 }, () => null))
-  expect(unusable()[0]?.cause).toMatch(/^(keys\[\d\] is not an object; ){5}3 more$/)
+  expect(unusable()[0]?.cause).toMatch(/^(keys\[\d\] is no object with a kty; ){5}3 more$/)
 })
 
 it('a JWKS in which no entry can be read does not replace the last one', async () => {
