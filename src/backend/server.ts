@@ -23,13 +23,6 @@ import { toCatalogError } from './catalog/known-errors.ts'
 import { checkReady, openCatalog } from './catalog/open-catalog.ts'
 import type { BackendSettings } from './settings/backend-settings.ts'
 
-export interface Backend {
-  /** `http://HOST:PORT` */
-  readonly url: string
-  /** Stops accepting connections, drains requests within bounds, and closes the catalog. */
-  readonly close: () => Promise<void>
-}
-
 /** Fits a route with 4096 bytes of id, percent-encoded, and a token. */
 const maxHeaderBytes = 32 * 1024
 const connectionOptions = {
@@ -49,8 +42,8 @@ const drainTimeoutMs = 10_000
 /** Limit for draining requests during shutdown. */
 const shutdownTimeoutMs = 20_000
 
-/** Rejects if the catalog cannot be opened or the address is in use. */
-export async function startBackend(settings: BackendSettings): Promise<Backend> {
+/** Returns the URL, without a path. Rejects if the catalog cannot be opened or the address is in use. */
+export async function startBackend(settings: BackendSettings) {
   const log = pino({ level: settings.log.level, base: null }, destination(2))
   const files = createFileFollower(log)
   const outbound = await openOutbound(settings.outbound, process.env, files.follow)
@@ -63,6 +56,7 @@ export async function startBackend(settings: BackendSettings): Promise<Backend> 
   server.on('clientError', (error, socket) =>
     respondToUnparsed(socket, toUnparsedRequestError(error, maxHeaderBytes)),
   )
+  /** Stops accepting connections, drains requests within bounds, and closes the catalog. */
   const close = async (): Promise<void> => {
     // A response that ends during shutdown would leave its connection open, and shutdown would wait for it.
     const sweep = setInterval(() => server.closeIdleConnections(), idleSweepIntervalMs)

@@ -19,8 +19,7 @@ export const columnOperations = {
     const { columns } = context.engine
     if (upload !== undefined)
       return await changeColumns(context, id, branch, (point) => columns.addNull(point, upload))
-    for (const { name, virtual_column: virtual } of added) rejectVirtualColumn(name, virtual)
-    if (applied !== undefined) throw functionError('the new columns are computed by a function')
+    rejectFunctions([applied, ...added.map(({ virtual_column: virtual }) => virtual)])
     const select = (member: 'expression' | 'computed') =>
       added.flatMap(({ name, [member]: expression }) =>
         expression === undefined ? [] : [{ name, expression }],
@@ -43,7 +42,7 @@ export const columnOperations = {
 
   /** Renames columns, and changes their types and nullability. Virtual columns are Unsupported. */
   async AlterTableAlterColumns(context, { id, request: { branch, alterations } }) {
-    for (const { path, virtual_column: virtual } of alterations) rejectVirtualColumn(path, virtual)
+    rejectFunctions(alterations.map(({ virtual_column: virtual }) => virtual))
     return await changeColumns(context, id, branch, (point) =>
       context.engine.columns.alter(point, alterations),
     )
@@ -97,15 +96,11 @@ async function changeColumns<Result>(
   return await context.dataLock.runExclusive(table.objectId, () => change(point))
 }
 
-function rejectVirtualColumn(column: string, virtual: unknown): void {
-  if (virtual !== undefined) throw functionError(`the column ${quoteForMessage(column)} is a virtual_column`)
-}
-
-function functionError(what: string): CatalogError {
-  return new CatalogError(
-    'Unsupported',
-    `${what}; this catalog runs no functions of callers, only SQL expressions`,
-  )
+/** Throws Unsupported (406) if a function or a virtual column was sent. */
+function rejectFunctions(sent: readonly unknown[]): void {
+  if (sent.every((one) => one === undefined)) return
+  const message = 'this catalog runs no functions of callers for columns, only SQL expressions'
+  throw new CatalogError('Unsupported', message)
 }
 
 const operation = 'AlterTableBackfillColumns'

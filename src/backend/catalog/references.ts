@@ -21,7 +21,7 @@ export const referenceOperations = {
     const { entries, token } = pageByName(all, ([name]) => name, request)
     const tags = entries.map(([name, { version, manifestSize, branch }]) => [
       name,
-      { version, manifestSize, ...(branch ? { branch } : {}) },
+      { version, manifestSize, branch: branch || undefined },
     ])
     return { tags: Object.fromEntries(tags), ...token }
   },
@@ -30,7 +30,7 @@ export const referenceOperations = {
   async GetTableTagVersion(context, { id, request: { tag } }) {
     const table = await requireTable(context.database, id)
     const { version, branch } = await requireTag(context, tableLocation(context, table), tag)
-    return { version, ...(branch ? { branch } : {}) }
+    return { version, branch: branch || undefined }
   },
 
   /** Throws TableTagAlreadyExists (409), TableVersionNotFound or TableBranchNotFound (404). */
@@ -71,7 +71,7 @@ export const referenceOperations = {
     const branches = entries.map(([name, branch]) => [
       name,
       {
-        ...(branch.parentBranch ? { parentBranch: branch.parentBranch } : {}),
+        parentBranch: branch.parentBranch || undefined,
         parentVersion: branch.parentVersion,
         createAt: branch.createAt,
         manifestSize: branch.manifestSize,
