@@ -129,17 +129,15 @@ export function isBranchName(text: string): boolean {
   return text.split('/').every((part) => referenceSegment.test(part) && part !== '.') && !isReserved(text)
 }
 
-/** Throws InvalidInput (400) unless `branch` is valid. Absent and empty mean the main branch. */
-export function assertBranch(branch: string | undefined): void {
-  if (branch === undefined || branch === '' || isBranchName(branch)) return
-  throw refusal('invalid_reference', `${quoteForMessage(branch)} is not a valid branch name`)
+/** A tag becomes a file name. */
+function isTagName(text: string): boolean {
+  return referenceSegment.test(text) && !text.startsWith('.') && !text.endsWith('.') && !isReserved(text)
 }
 
-/** Throws InvalidInput (400) unless `tag` is valid. It becomes a file name. */
-export function assertTag(tag: string | undefined): void {
-  if (tag === undefined) return
-  const isValid = referenceSegment.test(tag) && !tag.startsWith('.') && !tag.endsWith('.') && !isReserved(tag)
-  if (!isValid) throw refusal('invalid_reference', `${quoteForMessage(tag)} is not a valid tag name`)
+/** Throws InvalidInput (400) unless the name is valid. An empty one of a branch means the main branch. */
+export function assertReference(kind: 'branch' | 'tag', name: string): void {
+  const isValid = kind === 'tag' ? isTagName(name) : name === '' || isBranchName(name)
+  if (!isValid) throw refusal('invalid_reference', `${quoteForMessage(name)} is not a valid ${kind} name`)
 }
 
 function isReserved(name: string): boolean {

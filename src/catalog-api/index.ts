@@ -90,11 +90,10 @@ export {
   transactionNotFound,
 } from './identifier-text.ts'
 export {
-  assertBranch,
   assertIdentifier,
   assertName,
+  assertReference,
   assertSeparable,
-  assertTag,
   defaultDelimiter,
   formatIdentifier,
   type Identifier,

@@ -19,10 +19,9 @@ import {
 } from './query-parameters.ts'
 import {
   builtInRoutes,
-  columnSegment,
   findRoute,
   idSegment,
-  indexSegment,
+  nameSegment,
   rowSegment,
   segmentAt,
   type RouteTable,
@@ -87,7 +86,7 @@ export function parseTargetIn<Kind extends Operation>(
   const id = hasId ? parseIdentifier(decodeComponent(segmentAt(path, idSegment), 'the id'), delimiter) : []
   if (hasId) assertCompleteId(operation, id)
   const hasIndex = found.path.includes('{index_name}')
-  const indexName = hasIndex ? readName(path, indexSegment, 'the index name') : undefined
+  const indexName = hasIndex ? readName(path, nameSegment, 'the index name') : undefined
   const blob = found.path.includes('{row_id}') ? { blob: readBlobPath(path) } : {}
   const alias = operation.forwardsAliases && found.path !== operation.path ? { alias: found.path } : {}
   return {
@@ -125,7 +124,7 @@ function readBlobPath(path: string) {
   const rowId = segmentAt(path, rowSegment)
   if (!isUnsigned64(rowId))
     throw refusal('invalid_id', `the row id is ${quoteForMessage(rowId)}; expected ${unsigned64}`)
-  return { column: readName(path, columnSegment, 'the column'), rowId }
+  return { column: readName(path, nameSegment, 'the column'), rowId }
 }
 
 /** A transaction without a table would be subject to the rules of none. */

@@ -20,17 +20,20 @@ const entryMembers = operationNames.flatMap((name) => {
   return [entries.member, ...(typeof entries.operation === 'string' ? [] : Object.keys(entries.operation))]
 })
 
-/** Names of body members that can affect a decision. */
-const decisiveMembers: ReadonlySet<string> = new Set([
+/** Names of members, parameters and headers that can affect a decision. */
+const decisive = [
   'id',
   'index_name',
   'job_id',
   'identity',
   'context',
   'query',
+  'delimiter',
+  apiKeyHeader,
   ...factsByName.keys(),
   ...entryMembers,
-])
+  ...Object.values(factHeaders),
+]
 
 /**
  * Throws InvalidInput (400) if a name states a fact in some operation, but not in this part of this one: the policies
@@ -101,9 +104,7 @@ function isSensitive(folded: string): boolean {
   return sensitiveName.test(folded) || isReferenceSwitch(folded)
 }
 
-const decisiveNames: ReadonlySet<string> = new Set(
-  [...decisiveMembers, 'delimiter', ...Object.values(factHeaders), apiKeyHeader].map(foldName),
-)
+const decisiveNames: ReadonlySet<string> = new Set(decisive.map(foldName))
 
 /**
  * Normalizes a name as the most lenient reader does: without case, dashes, underscores, white space and invisible
@@ -117,13 +118,7 @@ export function foldName(name: string): string {
 }
 
 function collectReservedNames(): ReadonlySet<string> {
-  const names = [
-    ...decisiveMembers,
-    ...Object.values(factHeaders),
-    apiKeyHeader,
-    lancedbDatabaseHeader,
-    lancedbPrefixHeader,
-  ]
+  const names = [...decisive, lancedbDatabaseHeader, lancedbPrefixHeader]
   for (const operationName of operationNames) {
     const { query, droppedQuery, facts, recorded, emptyIsAbsent, modes, behaviors } =
       getOperation(operationName)

@@ -11,8 +11,7 @@ interface Route<Kind extends Operation> {
 
 /** Indexes of `{id}`, `{index_name}`, `{column}` and `{row_id}` among the path segments; segment 0, before `/v1`, is empty. */
 export const idSegment = 3
-export const indexSegment = 5
-export const columnSegment = 5
+export const nameSegment = 5
 export const rowSegment = 6
 /** Stands for them in the keys of a route table. Braces are not valid in a path, so no request can contain it. */
 const placeholder = '{}'
@@ -49,7 +48,7 @@ export function findRoute<Kind extends Operation>(
   if (withId === undefined) return undefined
   const route = routes.get(withId)
   if (route !== undefined) return route
-  const withName = withPlaceholder(withId, indexSegment)
+  const withName = withPlaceholder(withId, nameSegment)
   if (withName === undefined) return undefined
   const withRow = withPlaceholder(withName, rowSegment)
   return routes.get(withName) ?? (withRow === undefined ? undefined : routes.get(withRow))

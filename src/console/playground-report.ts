@@ -129,10 +129,11 @@ function createTestReport(after: LoadedPolicies) {
   const failed = runTests(after.tests, after).results.filter(({ passed }) => !passed)
   return {
     count: after.tests.length,
-    failed: failed
-      .slice(0, maxFindings)
-      .map((test) => ({ line: test.line, name: test.name, text: formatDisagreements(test).join('\n') })),
-    failures: failed.length,
+    failed: failed.map((test) => ({
+      line: test.line,
+      name: test.name,
+      text: formatDisagreements(test).join('\n'),
+    })),
   }
 }
 

@@ -1,5 +1,4 @@
 import { getMembers } from '../../lib/index.ts'
-import { factTypes } from '../facts.ts'
 import { factHeaders } from '../headers.ts'
 import { defaultDelimiter } from '../identifiers.ts'
 import type { JsonSchema } from '../schemas.ts'
@@ -59,8 +58,11 @@ export function describeParameters(operation: Operation, members: JsonSchema, ex
       schema: { ...parameterSchemas[type], ...pickDocumentation(members[name]) },
       ...(examples[name] !== undefined && { example: examples[name] }),
     })),
-    ...describeFactHeaders(operation),
-    ...operation.requestHeaders.map((name) => ({ name, in: 'header', schema: { type: 'string' } })),
+    ...[...listFactHeaders(operation), ...operation.requestHeaders].map((name) => ({
+      name,
+      in: 'header',
+      schema: { type: 'string' },
+    })),
   ]
 }
 
@@ -76,17 +78,9 @@ function describeId(object: ObjectKind): object {
   }
 }
 
-function describeFactHeaders({ facts }: Operation): object[] {
-  return facts.flatMap(([fact, sources]) =>
-    sources
-      .filter((source) => source.in === 'header')
-      .map(({ name }) => ({
-        name: factHeaders[name],
-        in: 'header',
-        ...(factTypes[fact] === 'map' && { description: 'JSON text of an object of strings.' }),
-        schema: { type: 'string' },
-      })),
-  )
+function listFactHeaders({ facts }: Operation): readonly string[] {
+  const sources = facts.flatMap(([, all]) => all).filter((source) => source.in === 'header')
+  return sources.map(({ name }) => factHeaders[name] ?? name)
 }
 
 /** A parameter has another syntax than the member of its name, but the same documentation. */

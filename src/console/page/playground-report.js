@@ -14,7 +14,7 @@ export function reportView({ findings, outcome }, selectLine) {
   const about = element('h3', {}, 'Findings in the text')
   const title = [about, ...(found.length === 0 ? [judged('no errors and no warnings', true)] : [])]
   if (outcome === undefined) return [...title, list(found)]
-  const { count, failures, failed } = outcome.tests
+  const { count, failed } = outcome.tests
   const tests = failed.map(({ line, name, text }) =>
     item(
       [lineButton(line, String(line), selectLine), judged('failed', false), name],
@@ -30,7 +30,9 @@ export function reportView({ findings, outcome }, selectLine) {
     ...title,
     list(found),
     element('h3', {}, 'Tests in the text'),
-    count === 0 ? 'the text has no tests' : judged(`${count - failures} of ${count} passed`, failures === 0),
+    count === 0
+      ? 'the text has no tests'
+      : judged(`${count - failed.length} of ${count} passed`, failed.length === 0),
     list(tests),
     element('h3', {}, 'Decisions'),
     list(answers),

@@ -1,6 +1,5 @@
 import {
-  assertBranch,
-  assertTag,
+  assertReference,
   canonicalizeBranch,
   canonicalizeWord,
   type CatalogError,
@@ -67,10 +66,8 @@ export function parseFactMember(
   if (typeof value !== 'string') throw wrongTypeError(where, value, 'a string')
   assertAtMost(maxTextLength, value.length, where, 'characters')
   if (type === 'word') return parseFactWord(operation, fact, value)
-  if (type === 'tag') assertTag(value)
-  if (type !== 'branch') return value
-  assertBranch(value)
-  return canonicalizeBranch(value)
+  if (type === 'tag' || type === 'branch') assertReference(type, value)
+  return type === 'branch' ? canonicalizeBranch(value) : value
 }
 
 export function isSameFactValue(one: FactValue, other: FactValue): boolean {
