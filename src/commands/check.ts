@@ -154,9 +154,7 @@ async function checkResources(settings: GatewaySettings, io: Io) {
   await use('the secret of traces', traces?.credential?.file, readSecret)
   await use('the files of the shared limits', limits.shared, (shared) => readRedisAccess(shared, outbound))
   for (const upstream of upstreams) {
-    await check(`the upstream ${upstream.name} cannot be used`, () =>
-      readUpstreamOptions(upstream, outbound, readOnce),
-    )
+    await check(`the upstream ${upstream.name} cannot be used`, () => readUpstreamOptions(upstream, outbound))
   }
   const used: string[] = []
   const tryUse = async (what: string, step: () => Promise<unknown>): Promise<void> => {

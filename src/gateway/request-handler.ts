@@ -47,10 +47,8 @@ export function createRequestHandler(
     const body = new RequestBody(request, response, bodyOptions)
     inPipeline += 1
     try {
-      await handle(request, body, response, own, trace)
-      body.stop()
+      await handle(request, body, response, own, trace).finally(() => body.stop())
     } catch (cause) {
-      body.stop()
       if (cause instanceof ClientDisconnected) return
       const error = toCatalogError(cause)
       observer.requestRefused(trace, error)

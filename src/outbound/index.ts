@@ -5,10 +5,5 @@
 export { openOtlpClient, type OtlpClient, PostRefused, toOtlpAttributes } from './otlp-client.ts'
 export { directOutbound, listDefaultAuthorities, openOutbound, type Outbound } from './outbound.ts'
 export { type OutboundTarget, parseNoProxy, toTarget } from './proxies.ts'
-export {
-  createSocketOpener,
-  describeConnectFailure,
-  type OpenCallback,
-  type SocketOpener,
-} from './socket-opener.ts'
+export { describeConnectFailure, type OpenCallback, type SocketOpener } from './socket-opener.ts'
 export { createHttpAgent, createUndiciConnector } from './undici-connector.ts'

@@ -98,13 +98,18 @@ function createOutbound(
     follow,
     /**
      * Opens connections with TLS files of the settings, which are followed. `setting` names them in reports:
-     * `identity.introspection`. Rejects if one of them cannot be used.
+     * `identity.introspection`. Rejects if one of them cannot be used. `onChange` gets what is read later.
      */
-    async openClient(setting: string, files: TlsFiles): Promise<SocketOpener> {
+    async openClient(
+      setting: string,
+      files: TlsFiles,
+      onChange: (material: TlsMaterial) => void = () => undefined,
+    ): Promise<SocketOpener> {
       const material = await follow({
         setting,
         files: listTlsFiles(files),
         read: () => readTlsFiles(files, `of ${setting}`),
+        onChange,
       })
       return createSocketOpener(defaults, material)
     },

@@ -119,7 +119,7 @@ async function keepResult(folder: string, result: Comparison, io: Io): Promise<v
 async function openUpstreams(settings: GatewaySettings, io: Io): Promise<Upstreams> {
   return runStep('the upstreams cannot be used', async () => {
     const outbound = await openOutbound(settings.outbound, io.environment, readOnce)
-    const options = settings.upstreams.map((upstream) => readUpstreamOptions(upstream, outbound, readOnce))
+    const options = settings.upstreams.map((upstream) => readUpstreamOptions(upstream, outbound))
     return createUpstreams(await Promise.all(options))
   })
 }

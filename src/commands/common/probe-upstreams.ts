@@ -14,7 +14,7 @@ import {
   type UpstreamAccess,
   upstreamBounds,
 } from '../../gateway/index.ts'
-import { getMembers, memoize, readOnce, suggestSimilar, toError } from '../../lib/index.ts'
+import { getMembers, memoize, suggestSimilar, toError } from '../../lib/index.ts'
 import { describeConnectFailure, type Outbound } from '../../outbound/index.ts'
 import { listRowColumns, type PolicySet } from '../../policy/index.ts'
 import { CommandFailure } from './command-failure.ts'
@@ -34,7 +34,7 @@ export async function probeUpstreams(
   for (const settings of upstreams) {
     const { name, url } = settings
     try {
-      const options = await readUpstreamOptions(settings, outbound, readOnce)
+      const options = await readUpstreamOptions(settings, outbound)
       const probe = await probeUpstream(options).catch((error: unknown) => {
         throw new Error(
           `the upstream ${name} (${url}) cannot be reached:\n  ${describeConnectFailure(error)}`,

@@ -180,12 +180,12 @@ async function openAudit(
 
 /** Opens the upstreams, and follows the files that their settings name. */
 async function openUpstreams(
-  { settings, tuning, closers, metrics, log, files, outbound }: Bootstrap,
+  { settings, tuning, closers, metrics, log, outbound }: Bootstrap,
   assertions: AssertionSigner | undefined,
 ): Promise<Upstreams> {
   const options = await Promise.all(
     settings.upstreams.map(async (upstream) => ({
-      ...(await readUpstreamOptions(upstream, outbound, files.follow, (certificate) =>
+      ...(await readUpstreamOptions(upstream, outbound, (certificate) =>
         exportCertificate(metrics, certificate, upstream.name),
       )),
       bounds: tuning.upstream,

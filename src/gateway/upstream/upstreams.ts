@@ -7,17 +7,8 @@ import {
 } from '../../catalog-api/index.ts'
 import { createUpstream, type Upstream, type UpstreamOptions } from './upstream.ts'
 import type { ReportHealth } from './upstream-health.ts'
-import {
-  fixed,
-  type Followed,
-  type FollowSetting,
-  groupBy,
-  listTlsFiles,
-  readHeaderValue,
-  readTlsFiles,
-  type TlsMaterial,
-} from '../../lib/index.ts'
-import { createSocketOpener, type Outbound } from '../../outbound/index.ts'
+import { fixed, type Followed, groupBy, readHeaderValue } from '../../lib/index.ts'
+import type { Outbound } from '../../outbound/index.ts'
 import { findCredentialProblem, type UpstreamSettings } from '../../config/index.ts'
 
 /** The catalogs behind the gateway. */
@@ -78,35 +69,25 @@ export function findServedId(
 }
 
 /**
- * Reads the files that the settings name, with `follow`. Throws what reading throws, and for a certificate, an authority
- * or a key that cannot be used. `onCertificate` gets the certificate of the gateway, now and after each change.
+ * Reads the files that the settings name, and follows them as `outbound` does. Throws what reading throws, and for a
+ * certificate, an authority or a key that cannot be used. `onCertificate` gets the certificate of the gateway, now and after each change.
  */
 export async function readUpstreamOptions(
   settings: UpstreamSettings,
   outbound: Outbound,
-  follow: FollowSetting,
   onCertificate: (pem: string | undefined) => void = () => undefined,
 ): Promise<UpstreamOptions> {
   const setting = `upstreams.${settings.name}`
-  const material: Followed<TlsMaterial> = await follow({
-    setting: `${setting}.tls`,
-    files: listTlsFiles(settings),
-    read: () => readTlsFiles(settings, 'for the upstream'),
-    onChange: ({ cert }) => onCertificate(cert),
-  })
-  onCertificate(material.current.cert)
-  const opener = createSocketOpener(outbound, material)
-  return {
-    ...settings,
-    opener,
-    credentials: await followCredential(settings, `${setting}.credential`, follow),
-  }
+  const opener = await outbound.openClient(`${setting}.tls`, settings, ({ cert }) => onCertificate(cert))
+  onCertificate(opener.material.cert)
+  const credentials = await followCredential(settings, `${setting}.credential`, outbound)
+  return { ...settings, opener, credentials }
 }
 
 function followCredential(
   { credential }: UpstreamSettings,
   setting: string,
-  follow: FollowSetting,
+  { follow }: Outbound,
 ): Promise<Followed<readonly string[]>> | Followed<readonly string[]> {
   if (credential === undefined) return fixed([])
   const { header, file, value = '' } = credential

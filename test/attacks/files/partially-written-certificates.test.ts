@@ -6,7 +6,6 @@ import { readServerCertificates, readPemFile } from '../../../src/lib/tls/certif
 import { readUpstreamOptions } from '../../../src/gateway/upstream/upstreams.ts'
 import { upstreamSchema } from '../../../src/config/upstream/upstream-settings.ts'
 import { directOutbound } from '../../../src/outbound/outbound.ts'
-import { readOnce } from '../../../src/lib/fs/follow-files.ts'
 import { hasOpenssl, makeAuthority, type TestAuthority } from '../../identity/mtls/test-certificates.ts'
 import { sharedFolder } from '../../support/temporary-folder.ts'
 
@@ -62,7 +61,7 @@ describe.skipIf(!hasOpenssl())('incomplete TLS files are not used (skipped witho
     const file = join(folder, 'upstream.pem')
     await writeFile(file, spoil(own.cert))
     const settings = upstreamSchema.parse({ url: 'https://127.0.0.1', caFile: file })
-    await expect(readUpstreamOptions(settings, directOutbound, readOnce)).rejects.toThrow(
+    await expect(readUpstreamOptions(settings, directOutbound)).rejects.toThrow(
       'expected a complete PEM file with a CERTIFICATE',
     )
   })
