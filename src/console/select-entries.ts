@@ -13,18 +13,13 @@ import type { Seal } from './console-state.ts'
 const maxNewest = 50
 const maxBytes = 1024 * 1024
 
-interface NewestEntries {
-  readonly entries: Awaited<ReturnType<typeof collectEntries>>
-  readonly seal: AuditRecord<'seal'> | undefined
-}
-
 /**
  * Creates a reader of the newest changes and refusals in the last MiB of the log, whose newest file `getFile` returns. It
  * rejects if a file cannot be read. Records are not verified: that is the task of `audit verify`.
  */
 export function createNewestEntriesReader(folder: string, getFile: () => string) {
   let segments: Awaited<ReturnType<typeof listSegments>> = []
-  return async (): Promise<NewestEntries> => {
+  return async () => {
     // Listing opens every file of the log.
     if (segments.at(-1)?.file !== getFile()) segments = await listSegments(folder)
     let seal: Seal | undefined
