@@ -8,30 +8,24 @@ interface PageRequest {
 /** A token before all names, which contain no control characters: that of an empty page at the start. */
 const firstPageToken = '\u0001'
 
-/** A page of a listing; the token is present if more entries follow. */
-interface Page<Entry> {
-  readonly entries: Entry[]
-  readonly token: { readonly page_token?: string }
-}
-
 /** Requests one entry more than the page holds, to learn whether another page follows. */
 export function toSlice({ page_token: token, limit }: PageRequest): Slice {
   return { after: token || undefined, limit: limit === undefined ? undefined : limit + 1 }
 }
 
 /**
- * Returns a page of ordered entries after the token of the request. The token is the name of the last entry, or that of
- * the request if the page is empty.
+ * Returns a page of ordered entries after the token of the request, and a token if more entries follow: the name of the last
+ * entry, or the token of the request if the page is empty.
  */
 export function takePage<Entry>(
   found: readonly Entry[],
   getName: (entry: Entry) => string,
   { page_token: after, limit }: PageRequest,
-): Page<Entry> {
+) {
   const entries = found.slice(0, limit)
-  if (entries.length === found.length) return { entries, token: {} }
   const last = entries.at(-1)
-  return { entries, token: { page_token: last ? getName(last) : after || firstPageToken } }
+  const next = last ? getName(last) : after || firstPageToken
+  return { entries, token: entries.length < found.length ? { page_token: next } : {} }
 }
 
 /** Like `takePage`, for all entries in any order; the page has the byte order of their names in UTF-8. */
@@ -39,7 +33,7 @@ export function pageByName<Entry>(
   all: readonly Entry[],
   getName: (entry: Entry) => string,
   request: PageRequest,
-): Page<Entry> {
+) {
   const { page_token: after } = request
   const ordered = all.toSorted((left, right) => compareBytes(getName(left), getName(right)))
   const rest = after ? ordered.filter((entry) => compareBytes(getName(entry), after) > 0) : ordered

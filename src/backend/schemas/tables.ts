@@ -7,15 +7,18 @@ import {
   changeSchemas,
   every,
   flagMember,
+  flagWithDefault,
   identifierSchema,
   int64,
   maybe,
   modeMember,
   model,
   optional,
+  pageSchemas,
   propertiesSchema,
   propertiesTextSchema,
   requestSchema,
+  responseSchema,
   schemas,
 } from './members.ts'
 
@@ -23,6 +26,28 @@ const { text: location, properties } = maybe
 /** Storage access, possibly with credentials that expire at `expires_at_millis`. */
 const storage_options = propertiesSchema.readonly().optional()
 const removedTable = changeResponseSchema({ id: maybe.id, location, properties })
+
+/** Members of ListTables and ListAllTables. */
+const listTables = pageSchemas({ include_declared: flagWithDefault(true) }, { tables: z.array(z.string()) })
+
+export const namespaceSchemas = {
+  CreateNamespace: changeSchemas(
+    { mode: modeMember(operations.CreateNamespace.modes), properties: optional.properties },
+    { properties },
+  ),
+  ListNamespaces: pageSchemas({}, { namespaces: z.array(z.string()) }),
+  DescribeNamespace: schemas({}, { properties }),
+  NamespaceExists: { request: requestSchema({}) },
+  DropNamespace: {
+    request: requestSchema({
+      mode: modeMember(operations.DropNamespace.modes),
+      behavior: modeMember(operations.DropNamespace.behaviors),
+    }),
+    response: responseSchema({ properties, transaction_id: maybe.texts }),
+  },
+  ListTables: listTables,
+  ListAllTables: listTables,
+}
 
 /** The members of CreateTable are query parameters or headers: its body is an Arrow stream. */
 export const tableSchemas = {
