@@ -70,19 +70,19 @@ export function* findImpossibleNamespaces(settings: Sections): Generator<Setting
   const { limits } = settings
   const delimiters = listCatalogs(settings).map(({ catalog }) => catalog.delimiter)
   const separators = listCommonSeparators(delimiters)
-  const named: [Path, readonly Identifier[] | undefined][] = [
+  const named = [
     ...(['rates', 'concurrency'] as const).flatMap((kind) =>
-      limits[kind].map(({ namespaces }, index): (typeof named)[number] => [
-        ['limits', kind, index, 'namespaces'],
-        namespaces,
-      ]),
+      limits[kind].map(({ namespaces = [] }, index) => ({
+        path: ['limits', kind, index, 'namespaces'],
+        ids: namespaces,
+      })),
     ),
-    ...listDelegated(settings).map(({ path, namespace }): (typeof named)[number] => [
-      [...path, 'catalogNamespaces'],
-      namespace.catalogNamespaces,
-    ]),
+    ...listDelegated(settings).map(({ path, namespace }) => ({
+      path: [...path, 'catalogNamespaces'],
+      ids: namespace.catalogNamespaces,
+    })),
   ]
-  for (const [path, ids = []] of named) {
+  for (const { path, ids } of named) {
     for (const [index, names] of ids.entries()) {
       const message = describeImpossible(names, separators)
       if (message !== undefined) yield { path: [...path, index], message }

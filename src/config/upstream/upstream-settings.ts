@@ -60,10 +60,6 @@ export function findCredentialProblem(header: string, value: string): string | u
   return hasScheme ? undefined : 'has no scheme; expected a value such as "Bearer TOKEN"'
 }
 
-const timeoutsSchema = z.strictObject({
-  totalTimeoutMs: milliseconds.default(3_600_000).describe('For a whole attempt.'),
-})
-
 /** Header-safe parts, joined by slashes. */
 const databasePattern = /^[\x21-\x2e\x30-\x7e]+(\/[\x21-\x2e\x30-\x7e]+)*$/
 
@@ -110,7 +106,9 @@ const upstreamFieldsSchema = z.strictObject({
       'Maximum connections for small requests; listings have an eighth as many of their own, at least 4, and streamed ' +
         'bodies (Arrow, large JSON) 1,024.',
     ),
-  timeouts: timeoutsSchema.prefault({}),
+  timeouts: z
+    .strictObject({ totalTimeoutMs: milliseconds.default(3_600_000).describe('For a whole attempt.') })
+    .prefault({}),
 })
 
 export const upstreamSchema = upstreamFieldsSchema

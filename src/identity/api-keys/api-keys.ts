@@ -118,12 +118,12 @@ export async function openApiKeys(
   const lastUsed =
     store?.lastUsedFile === undefined
       ? undefined
-      : openLastUsedRecorder({
-          file: store.lastUsedFile,
-          intervalMs: lastUsedIntervalMs,
-          isKnown: (id) => getKeys().byId.has(id),
-          onError: (cause) => report({ source: 'api-keys', outcome: 'unwritten', cause }),
-        })
+      : openLastUsedRecorder(
+          store.lastUsedFile,
+          lastUsedIntervalMs,
+          (id) => getKeys().byId.has(id),
+          (cause) => report({ source: 'api-keys', outcome: 'unwritten', cause }),
+        )
 
   return {
     /** Throws AuthenticationError. Takes microseconds, and equally long for an unknown id. */

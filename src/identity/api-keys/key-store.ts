@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
+import type { z } from 'zod'
 import { hasErrorCode, ignoreMissing, replaceFile } from '../../lib/index.ts'
 import { assertPepper, formatApiKey, generateApiKey, hashSecret, identifyPepper } from './api-key-format.ts'
 import {
@@ -20,18 +21,13 @@ const emptyStore: KeyStore = {
   lines: [],
 }
 
-export interface NewKey {
-  readonly principal: string
+export type NewKey = Pick<
+  z.input<typeof storedKeySchema>,
+  'principal' | 'subject' | 'description' | 'createdBy' | 'replaces'
+> & {
   readonly groups: readonly string[]
-  /** Principal of a token or a certificate that may be combined with the key. */
-  readonly subject?: string | undefined
   readonly notBefore?: Date | undefined
   readonly expiresAt?: Date | undefined
-  readonly description?: string | undefined
-  /** Who creates the key, for the audit log of the gateways. */
-  readonly createdBy?: string | undefined
-  /** Id of the key of which this one is the successor. */
-  readonly replaces?: string | undefined
 }
 
 /** A created key. Its text is available only here. */

@@ -2,23 +2,19 @@ import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
 import { ignoreMissing, writeAtomically } from '../../lib/index.ts'
 
-interface LastUsedOptions {
-  /** In the folder of the audit log, which no other gateway shares. */
-  readonly file: string
-  readonly intervalMs: number
-  /** Whether a store currently contains the key; others are removed. */
-  readonly isKnown: (id: string) => boolean
-  /** Called if the file could not be read or written; a write is retried after the interval. */
-  readonly onError: (cause: unknown) => void
-}
-
 const timesSchema = z.record(z.string(), z.iso.datetime())
 
 /**
- * Records when keys were last used. Writes the file now, after each interval and at the end: its modification time shows how
- * current it is.
+ * Records when keys were last used, in a file that no other gateway shares. Writes it now, after each interval and at the
+ * end: its modification time shows how current it is. Keys that are not known any more are removed. `onError` is called if
+ * the file could not be read or written; a write is retried after the interval.
  */
-export function openLastUsedRecorder({ file, intervalMs, isKnown, onError }: LastUsedOptions) {
+export function openLastUsedRecorder(
+  file: string,
+  intervalMs: number,
+  isKnown: (id: string) => boolean,
+  onError: (cause: unknown) => void,
+) {
   const times = new Map<string, number>()
   let writing = read().catch(onError)
 

@@ -1,24 +1,21 @@
 import { AuthenticationError } from '../authentication-error.ts'
+import type { Claims } from './claims.ts'
 import { isObject } from '../../lib/index.ts'
 
 const jsonString = /"(?:[^"\\]|\\.)*"/g
 
 const compactForm = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)$/
 
-/** Unverified content of a token. */
-export interface ParsedToken {
-  readonly header: Readonly<Record<string, unknown>>
-  readonly claims: Readonly<Record<string, unknown>>
-}
-
 /**
- * Parses a signed JSON Web Token (RFC 7515 section 7.1) strictly: canonical base64url, valid UTF-8, no duplicate
- * members, because ambiguous content must not identify a caller. Throws AuthenticationError.
+ * Returns the claims of a signed JSON Web Token (RFC 7515 section 7.1), unverified. They and the header are canonical
+ * base64url, valid UTF-8 and without duplicate members, because ambiguous content must not identify a caller. Throws
+ * AuthenticationError.
  */
-export function parseToken(token: string): ParsedToken {
+export function parseClaims(token: string): Claims {
   const [, header = '', claims = '', signature = ''] = compactForm.exec(token) ?? []
   if (header === '' || !isCanonical(signature)) throw new AuthenticationError('malformed_token')
-  return { header: parsePart(header), claims: parsePart(claims) }
+  parsePart(header)
+  return parsePart(claims)
 }
 
 /** Whether a token starts like a JSON Web Token, signed or encrypted, valid or not; it is never treated as opaque. */
@@ -32,7 +29,7 @@ export function hasJwtForm(token: string): boolean {
   }
 }
 
-function parsePart(part: string): Readonly<Record<string, unknown>> {
+function parsePart(part: string): Claims {
   try {
     const bytes = Buffer.from(part, 'base64url')
     // With `ignoreBOM`, a byte order mark is retained and rejected as invalid JSON.

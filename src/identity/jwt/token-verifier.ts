@@ -11,7 +11,7 @@ import type { TokenIssuer } from '../../config/index.ts'
 import type { KeySet } from './jwks.ts'
 import type { Jwks } from './open-jwks.ts'
 import { AuthenticationError, type CredentialRefusal } from '../authentication-error.ts'
-import { parseToken } from './parse-jwt.ts'
+import { parseClaims } from './parse-jwt.ts'
 import type { TokenCache } from '../token-cache.ts'
 
 /** Maximum number of keys tried for a token without a key id. */
@@ -50,7 +50,7 @@ export function createTokenVerifier(issuers: readonly TrustedIssuer[], cache: To
 
 /** Uses only the issuer named in the token: trying all would allow one to impersonate another. */
 function findTrustedIssuer(byIssuer: ReadonlyMap<string, TrustedIssuer>, token: string): TrustedIssuer {
-  const { iss: claimed } = parseToken(token).claims
+  const { iss: claimed } = parseClaims(token)
   const trusted = typeof claimed === 'string' ? byIssuer.get(claimed) : undefined
   if (trusted === undefined) throw new AuthenticationError('unknown_issuer')
   return trusted
