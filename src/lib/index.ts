@@ -89,7 +89,6 @@ export {
   isCompleteChain,
   listServerCertificateFiles,
   listTlsFiles,
-  publicKeyId,
   readClientChain,
   readPemFile,
   readServerCertificates,

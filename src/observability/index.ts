@@ -8,8 +8,7 @@ export {
   type ReadinessCheck,
   readReadiness,
 } from './health/admin-server.ts'
-export { type GatewayLog, type Logger, openLog } from './log/gateway-log.ts'
-export { createThrottledLog } from './log/throttled-log.ts'
+export { createThrottledLog, type GatewayLog, type Logger, openLog } from './log/gateway-log.ts'
 export { exportAudit, exportCertificate, exportIdentity, exportSinks } from './metrics/gauges.ts'
 export { createMetrics, type Metrics } from './metrics/metrics.ts'
 export { createAuditObserver, createSinkObserver, createSyncObserver } from './observers.ts'

@@ -1,7 +1,6 @@
 import type { AuditObserver, SinkObserver } from '../audit/index.ts'
 import type { SyncObserver } from '../limits/index.ts'
-import type { Logger } from './log/gateway-log.ts'
-import { createThrottledLog } from './log/throttled-log.ts'
+import { createThrottledLog, type Logger } from './log/gateway-log.ts'
 import type { Metrics } from './metrics/metrics.ts'
 
 /** Counts and logs what the audit log reports. */

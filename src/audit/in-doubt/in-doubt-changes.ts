@@ -5,7 +5,6 @@ import { readNewestRecords } from '../storage/read-audit-log.ts'
 import type {
   AuditRecord,
   CreatedVersion,
-  Details,
   IntentEntry,
   IntentReference,
   ObjectId,
@@ -44,25 +43,15 @@ export function planLookups({ operation, id, objects = [], before, details }: In
   if (definition === undefined) return []
   const { object, group } = definition
   const named = object === 'none' ? objects : [{ operation, id, details }]
-  const versions = named.flatMap(({ operation, id, details = {} }) =>
-    findOperation(operation)?.statesVersion === true ? planVersionLookup(id, details) : [],
-  )
+  const versions = named.flatMap(({ operation, id, details = {} }) => {
+    const { version, manifest_size: size, e_tag: tag } = details
+    if (findOperation(operation)?.statesVersion !== true || typeof version !== 'number') return []
+    const manifestSize = typeof size === 'number' ? size : undefined
+    const eTag = typeof tag === 'string' ? tag : undefined
+    return [{ id, branch: getBranch(details), version, manifestSize, eTag }]
+  })
   if (versions.length > 0) return versions.slice(0, maxLookups)
   return group === 'write' && before !== undefined ? [{ id, branch: getBranch(details), before }] : []
-}
-
-function planVersionLookup(id: ObjectId, details: Details): Lookup[] {
-  const { version, manifest_size: manifestSize, e_tag: eTag } = details
-  if (typeof version !== 'number') return []
-  return [
-    {
-      id,
-      branch: getBranch(details),
-      version,
-      manifestSize: typeof manifestSize === 'number' ? manifestSize : undefined,
-      eTag: typeof eTag === 'string' ? eTag : undefined,
-    },
-  ]
 }
 
 /** Also adds the versions of the records to `known`. The log must be open: then every intent of earlier chains has an outcome. */

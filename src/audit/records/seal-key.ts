@@ -3,6 +3,7 @@ import {
   createPrivateKey,
   createPublicKey,
   generateKeyPairSync,
+  hash,
   hkdfSync,
   sign,
   verify,
@@ -10,20 +11,10 @@ import {
 } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ignoreMissing, publicKeyId, writeAtomically } from '../../lib/index.ts'
+import { ignoreMissing, writeAtomically } from '../../lib/index.ts'
 
-export interface SealVerifier {
-  /** Id of the key in each seal, derived from its public half. */
-  readonly id: string
-  verify(text: string, signature: string): boolean
-}
-
-export interface SealKey extends SealVerifier {
-  /** Signs with Ed25519 (RFC 8032). Returns base64url: 86 characters. */
-  sign(text: string): string
-  /** HMAC-SHA-256, truncated to 128 bits (RFC 2104, 5), by a key derived with HKDF (RFC 5869). Returns base64url. */
-  mac(text: string): string
-}
+export type SealVerifier = ReturnType<typeof createSealVerifier>
+export type SealKey = ReturnType<typeof createSealKey>
 
 const privateKeyFile = 'seal-key.pem'
 const publicKeyFile = 'seal-public-key.pem'
@@ -70,23 +61,28 @@ export async function readSealVerifier(file: string): Promise<SealVerifier> {
   return createSealVerifier(createPublicKey(text))
 }
 
-function createSealVerifier(key: KeyObject): SealVerifier {
+function createSealVerifier(key: KeyObject) {
   if (key.asymmetricKeyType !== 'ed25519')
     throw new Error(`the seal key is of type ${key.asymmetricKeyType}; expected ed25519`)
+  const spki = key.export({ type: 'spki', format: 'der' })
   return {
-    id: publicKeyId(key),
-    verify: (signed, signature) =>
+    /** Of the key in each seal: the first 16 hex digits of the SHA-256 of its public half. */
+    id: hash('sha256', spki).slice(0, 16),
+    verify: (signed: string, signature: string): boolean =>
       verify(null, Buffer.from(signed), key, Buffer.from(signature, 'base64url')),
   }
 }
 
-function createSealKey(key: KeyObject): SealKey {
+function createSealKey(key: KeyObject) {
   const verifier = createSealVerifier(createPublicKey(key))
   const secret = key.export({ type: 'pkcs8', format: 'der' })
   const macKey = Buffer.from(hkdfSync('sha256', secret, '', 'catalog-gateway audit record', 32))
   return {
     ...verifier,
-    sign: (text) => sign(null, Buffer.from(text), key).toString('base64url'),
-    mac: (text) => createHmac('sha256', macKey).update(text).digest().toString('base64url', 0, 16),
+    /** Signs with Ed25519 (RFC 8032). Returns base64url: 86 characters. */
+    sign: (text: string): string => sign(null, Buffer.from(text), key).toString('base64url'),
+    /** HMAC-SHA-256, truncated to 128 bits (RFC 2104, 5), by a key derived with HKDF (RFC 5869). Returns base64url. */
+    mac: (text: string): string =>
+      createHmac('sha256', macKey).update(text).digest().toString('base64url', 0, 16),
   }
 }

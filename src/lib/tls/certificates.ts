@@ -1,4 +1,4 @@
-import { createPrivateKey, X509Certificate, createHash, type KeyObject, constants } from 'node:crypto'
+import { createPrivateKey, X509Certificate, constants } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import {
   createSecureContext,
@@ -35,12 +35,6 @@ async function readKeyPair(certFile: string, keyFile: string): Promise<{ cert: s
   if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key)))
     throw new Error(`the key in ${keyFile} is not that of the certificate in ${certFile}`)
   return { cert, key }
-}
-
-/** Key id: the first 16 hex digits of the SHA-256 of the SPKI (DER). */
-export function publicKeyId(key: KeyObject): string {
-  const bytes = key.export({ type: 'spki', format: 'der' })
-  return createHash('sha256').update(bytes).digest('hex').slice(0, 16)
 }
 
 export interface ServerCertificateFiles {
