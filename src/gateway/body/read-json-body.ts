@@ -40,8 +40,8 @@ interface ReadMembers {
 const minSlicedBytes = 1024
 
 /**
- * Reads a JSON body, and compares it with the route. Members that the operation does not have are refused at every depth, and values
- * of kinds that they cannot have. Throws InvalidInput (400, 409, 413) or Overloaded (503).
+ * Reads a JSON body, and compares it with the route. Members that the operation does not have are refused at every depth,
+ * and values of kinds that they cannot have. Throws InvalidInput (400, 409, 413) or Overloaded (503).
  */
 export async function readJsonBody(
   request: ReadableRequest,
@@ -124,8 +124,11 @@ function createMemberVisitor(
     },
     visitValue(text, { name, depth }) {
       if (depth > 1) return checkObjectId(request, 'query.id', JSON.parse(text))
-      const value: unknown = recordsNumbers(operation, name) ? parseExactJson(text) : JSON.parse(text)
-      if (name === operation.entries?.member) assertBatchLength(value)
+      const isBatch = name === operation.entries?.member
+      // The intent records the numbers that were sent.
+      const isExact = isBatch || operation.recorded.includes(name)
+      const value: unknown = isExact ? parseExactJson(text) : JSON.parse(text)
+      if (isBatch) assertBatchLength(value)
       const namesJob = namesJobInBody(operation) && name === 'job_id'
       const replacement = namesJob ? replaceJobId(value) : checkMember(request, name, value)
       read.members[name] = replacement === undefined ? value : JSON.parse(replacement)
@@ -153,11 +156,6 @@ const listWantedMembers = memoizeByObject((operation: Operation): ReadonlySet<st
     ...(effect === 'read' ? details.filter((name) => !isFilterMember(name)) : details),
   ])
 })
-
-/** Whether the intent records the exact numbers of that member. */
-function recordsNumbers({ recorded, entries }: Operation, name: string): boolean {
-  return recorded.includes(name) || entries?.member === name
-}
 
 /** Visits a map whose members are data of the caller: strings, or null to remove a key. */
 const mapVisitor: JsonVisitor = {

@@ -33,7 +33,7 @@ export function checkSchemaMetadata(schema: ArrowSchema, isIgnored: boolean): re
   return [...references].toSorted()
 }
 
-/** Checks the metadata of one column, or of a schema, which has no names; adds to `references`. Throws as `checkSchemaMetadata`. */
+/** Checks the metadata of a column, or of a schema, which has no names; adds to `references`. Throws as `checkSchemaMetadata`. */
 export function checkMetadata(
   metadata: Readonly<Record<string, string>>,
   column: readonly string[],
