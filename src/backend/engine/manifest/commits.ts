@@ -87,24 +87,8 @@ function missingManifestError() {
   return invalidInput('manifest_path: there is no such staging manifest')
 }
 
-function formatVersion(version: { readonly version: number; readonly branch?: string | undefined }): string {
-  return version.branch === undefined
-    ? `version ${version.version}`
-    : `version ${version.version} of branch ${version.branch}`
-}
-
-/** Whether a file exists with the bytes of another one or, if that is missing, with its entity tag. */
-async function hasContent(
-  storage: Storage,
-  file: string,
-  expected: string,
-  eTag: string | undefined,
-): Promise<boolean> {
-  const found = await storage.read(file)
-  if (found === undefined) return false
-  // The same file or, in an object store, the same bytes.
-  if (eTag !== undefined && isSameTag(found.eTag, eTag)) return true
-  return (await storage.read(expected))?.bytes.equals(found.bytes) === true
+function formatVersion({ version, branch = 'main' }: Pick<StagingRequest, 'version' | 'branch'>): string {
+  return `version ${version} of branch ${branch}`
 }
 
 /**
@@ -145,10 +129,15 @@ export async function publishRetainedManifest(
   const finalPath = `${folder}/${formatManifestName(version, namingScheme)}`
   await storage.makeFolder(folder)
   await storage.assertNoLinks(location, folder)
-  const outcome = await storage.link(retainedPath, finalPath)
-  if (outcome !== 'linked' && !(await hasContent(storage, finalPath, retainedPath, eTag))) {
+  if ((await storage.link(retainedPath, finalPath)) !== 'linked') {
+    const found = await storage.read(finalPath)
+    // The same file or, in an object store, the same bytes.
+    const isSame =
+      found !== undefined &&
+      ((eTag !== undefined && isSameTag(found.eTag, eTag)) ||
+        (await storage.read(retainedPath))?.bytes.equals(found.bytes) === true)
     const message = `version ${version} cannot be created: it exists with different content`
-    throw new CatalogError('ConcurrentModification', message)
+    if (!isSame) throw new CatalogError('ConcurrentModification', message)
   }
   for (const name of [finalPath, folder]) await storage.flush(name)
   try {

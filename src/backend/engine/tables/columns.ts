@@ -6,10 +6,10 @@ import { type ArrowField, type ArrowSchema, readSchemaStream } from 'catalog-gat
 import { streamToFile } from '../arrow/arrow-file.ts'
 import { malformedArrowError, readFileSchema } from '../arrow/arrow-frames.ts'
 import { type TablePoint, openTable, type EngineContext, changeTable } from '../native/open-table.ts'
-import { assertStorable } from '../schema/fields.ts'
 import { toLanceType } from '../schema/schema-json.ts'
 import { parenthesizeCondition, parenthesizeExpression } from '../sql/expressions.ts'
 import { buildComputedColumns, requireComputedColumn, type ComputedColumn } from './computed-columns.ts'
+import { assertStorable } from './rows.ts'
 
 type Alteration = RequestOf<'AlterTableAlterColumns'>['alterations'][number]
 type FieldUpdate = RequestOf<'UpdateFieldMetadata'>['updates'][number]

@@ -1,5 +1,7 @@
 import type * as native from '@lancedb/lancedb/native'
-import { CatalogError } from 'catalog-gateway/catalog-api'
+import { Type } from 'apache-arrow/fb/type'
+import type { ArrowField, ArrowSchema } from 'catalog-gateway/arrow'
+import { CatalogError, quoteForMessage } from 'catalog-gateway/catalog-api'
 import type { TableQuery } from '../../schemas/query.ts'
 import type { MergeInsert } from '../../schemas/row-changes.ts'
 import { streamToFile, type UploadedFile } from '../arrow/arrow-file.ts'
@@ -17,7 +19,6 @@ import {
 } from '../native/open-table.ts'
 import { toNativeQuery } from '../query/native-query.ts'
 import { runQuery } from '../query/run-query.ts'
-import { assertStorable } from '../schema/fields.ts'
 import { parenthesizeCondition, parenthesizeExpression } from '../sql/expressions.ts'
 
 /** The engine's number has 32 bits and wraps around: 49 days count as no limit. */
@@ -115,6 +116,31 @@ async function replaceRows(
     const connection = await connect(context, folder)
     return await (await connection.createEmptyTable(name, file, 'overwrite', [])).version()
   })
+}
+
+/**
+ * Throws TableSchemaValidationError (400) for a column that the engine would accept in a new table, but could not read
+ * later: one without a name or with a backtick in it, and binary values of a fixed size below 1.
+ */
+export function assertStorable({ fields }: ArrowSchema): void {
+  for (const field of fields) {
+    if (field.name === '' || field.name.includes('`'))
+      throw columnError(field.name, 'expected a name that is not empty and contains no backtick')
+    assertSizes(field, field.name)
+  }
+}
+
+function assertSizes({ type, children }: ArrowField, path: string): void {
+  if (type.id === Type.FixedSizeBinary && type.length < 1)
+    throw columnError(path, `a fixed_size_binary of size ${type.length}; expected a size of at least 1`)
+  for (const child of children) assertSizes(child, `${path}.${child.name}`)
+}
+
+function columnError(column: string, problem: string): CatalogError {
+  return new CatalogError(
+    'TableSchemaValidationError',
+    `invalid column ${quoteForMessage(column)}: ${problem}`,
+  )
 }
 
 function toNativeMerge(table: native.Table, merge: MergeInsert): native.NativeMergeInsertBuilder {

@@ -90,11 +90,11 @@ it('rejects a manifest that contradicts the request', async () => {
   )
 
   const older = await stage(stagingName, path.join(versions, formatManifestName(1, 'V2')))
-  expect(await refusal(location, older)).toMatch(/manifest is for version 1, the request for version 2/)
+  expect(await refusal(location, older)).toMatch(/is for version 1 of branch main, the request for version 2/)
 
   const branch = await stage(stagingName, undefined, path.join(location, 'tree', 'dev', '_versions'))
   expect(await refusal(location, { ...branch, branch: 'dev' })).toMatch(
-    /is for version 2, .* version 2 of branch dev/,
+    /is for version 2 of branch main, .* version 2 of branch dev/,
   )
 
   await writeFile(path.join(versions, stagingName), 'no manifest at all')
