@@ -134,7 +134,7 @@ function describeUpstream({ name, origin, namespaces, health, slots }: Upstream)
   const { isHealthy, circuit } = health
   const all = poolNames.map((pool) => slots[pool])
   const active = all.reduce((sum, { used }) => sum + used, 0)
-  const waiting = all.reduce((sum, { pending }) => sum + pending, 0)
+  const waiting = all.reduce((sum, { queue }) => sum + queue.used, 0)
   const state = `${isHealthy ? 'healthy' : 'unhealthy'}${circuit === 'open' ? ', circuit open' : ''}`
   const objects = namespaces?.map(formatIdentifierText).join(', ') ?? 'all other objects'
   const text = `${origin}: ${state}, ${active} active and ${waiting} pending requests, serves ${objects}`
@@ -218,8 +218,8 @@ function exportUpstreams(metrics: Metrics, upstreams: readonly Upstream[]): void
     )
   metrics.upstream_active_requests(ofEachPool((slots) => slots.used))
   metrics.upstream_max_active_requests(ofEachPool(({ capacity }) => capacity))
-  metrics.upstream_pending_requests(ofEachPool((slots) => slots.pending))
-  metrics.upstream_max_pending_requests(ofEachPool(({ maxPending }) => maxPending))
+  metrics.upstream_pending_requests(ofEachPool(({ queue }) => queue.used))
+  metrics.upstream_max_pending_requests(ofEachPool(({ queue }) => queue.capacity))
 }
 
 /**

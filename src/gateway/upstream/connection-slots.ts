@@ -15,7 +15,8 @@ interface PendingRequest {
  * least recently; the requests of one principal are served in order.
  */
 export class ConnectionSlots extends FairCapacity {
-  readonly #queue: FairCapacity
+  /** The requests that wait for a slot. */
+  readonly queue: FairCapacity
   readonly #queueTimeoutMs: number
   /** By principal, the one served least recently first. */
   readonly #pending = new Map<string, Set<PendingRequest>>()
@@ -26,16 +27,8 @@ export class ConnectionSlots extends FairCapacity {
     { maxPendingRequests, queueTimeoutMs }: Pick<UpstreamBounds, 'maxPendingRequests' | 'queueTimeoutMs'>,
   ) {
     super(maxActive, maxHeldToFree)
-    this.#queue = new FairCapacity(maxPendingRequests)
+    this.queue = new FairCapacity(maxPendingRequests)
     this.#queueTimeoutMs = queueTimeoutMs
-  }
-
-  get maxPending(): number {
-    return this.#queue.capacity
-  }
-
-  get pending(): number {
-    return this.#queue.used
   }
 
   /** Milliseconds since the oldest pending request arrived; 0 if there is none. */
@@ -55,7 +48,7 @@ export class ConnectionSlots extends FairCapacity {
     response: Pick<DownstreamResponse, 'fail' | 'isDestroyed' | 'onClose'>,
   ): Promise<void> {
     if (response.isDestroyed) throw new ClientDisconnected()
-    if (!this.#queue.take(holder)) throw noConnectionError('too many requests wait for one')
+    if (!this.queue.take(holder)) throw noConnectionError('too many requests wait for one')
     await new Promise<void>((resolve, reject) => {
       const stopWaiting = (): void => {
         this.#dequeue(holder, request)
@@ -105,7 +98,7 @@ export class ConnectionSlots extends FairCapacity {
   }
 
   #dequeue(holder: string, request: PendingRequest): void {
-    this.#queue.release(holder)
+    this.queue.release(holder)
     const requests = this.#pending.get(holder)
     requests?.delete(request)
     if (requests?.size === 0) this.#pending.delete(holder)
