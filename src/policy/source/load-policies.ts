@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import { createExtraOperations, listCommonSeparators } from '../../catalog-api/index.ts'
 import type { GatewaySettings } from '../../config/index.ts'
@@ -54,16 +55,9 @@ export function parsePolicyFile(file: PolicyText, vocabulary: PolicyVocabulary):
   return runAtOnce(parseText(file, vocabulary))
 }
 
-const decoder = new TextDecoder('utf-8', { fatal: true })
-
 function* parseText({ name, bytes }: PolicyText, vocabulary: PolicyVocabulary): Steps<ParsedPolicies> {
-  let text: string
-  try {
-    text = decoder.decode(bytes)
-  } catch {
-    return createUnreadable([{ file: name, message: 'is not valid UTF-8' }])
-  }
-  const parsed = yield* parsePolicySteps(text, name, vocabulary)
+  if (!isUtf8(bytes)) return createUnreadable([{ file: name, message: 'is not valid UTF-8' }])
+  const parsed = yield* parsePolicySteps(new TextDecoder().decode(bytes), name, vocabulary)
   const { documents, tests, problems } = parsed
   if (documents.length + tests.length + problems.length > 0) return parsed
   // A full disk may have emptied it.

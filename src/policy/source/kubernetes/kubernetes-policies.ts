@@ -73,10 +73,7 @@ export function watchKubernetesPolicies(options: KubernetesPolicyOptions): OpenD
       options.onResults(
         present.flatMap((resource) => {
           const review = reviews.get(resource.metadata.uid)
-          if (review === undefined) return []
-          const { reason, message } = review
-          const { generation } = review.resource.metadata
-          return [{ resource, generation, reason, message }]
+          return review ? [{ ...review, resource, generation: review.resource.metadata.generation }] : []
         }),
       )
     }

@@ -60,7 +60,7 @@ export function createReviewer(namespace: PolicyNamespace, vocabulary: PolicyVoc
     let conditions = 0
     for (const resource of resources.toSorted((one, other) => (getAge(one) < getAge(other) ? -1 : 1))) {
       let review = refuse(namespace, isReplaced, resource, policies)
-      policies += review === undefined ? Math.max(1, listValues(resource).length) : 1
+      policies += review === undefined ? countPolicies(resource) : 1
       if (review === undefined) {
         const { name, uid, generation } = resource.metadata
         const key = `${name} ${uid} ${generation}`
@@ -133,22 +133,23 @@ function isDeeper(value: unknown, depth: number): boolean {
 }
 
 function findExceededQuota(resource: KubernetesObject, olderCount: number): string | undefined {
-  if (olderCount >= maxPolicies)
-    return `${maxPolicies} older policies are in this Kubernetes namespace, and no more may be`
-  const values = listValues(resource)
-  if (olderCount + values.length > maxPolicies) {
-    const found = `forEach has ${values.length} values, each a policy, and ${olderCount} policies are older`
-    return `${found}; expected at most ${maxPolicies} together`
-  }
+  const policies = countPolicies(resource)
+  if (olderCount + policies > maxPolicies)
+    return `older policies are ${olderCount}, and this one counts as ${policies}; expected at most ${maxPolicies} together`
   // At most, with a value in place of a variable: every brace may begin one.
   const text = JSON.stringify(getWrittenContent(resource))
-  const longest = Math.max(0, ...values.map((value) => (typeof value === 'string' ? value.length : 0)))
-  const bytes = Buffer.byteLength(text) + (text.split('{').length - 1) * longest
+  const lengths = listValues(resource).map((value) => (typeof value === 'string' ? value.length : 0))
+  const bytes = Buffer.byteLength(text) + (text.split('{').length - 1) * Math.max(0, ...lengths)
   if (bytes <= maxPolicyBytes) return undefined
   return `the policy has ${bytes} bytes as JSON; expected at most ${maxPolicyBytes}`
 }
 
-/** The values of `forEach`, valid or not: the resource is one policy for each of them. */
+/** With `forEach`, a resource is one policy for each value. */
+function countPolicies(resource: KubernetesObject): number {
+  return Math.max(1, listValues(resource).length)
+}
+
+/** The values of `forEach`, valid or not. */
 function listValues(resource: KubernetesObject): readonly unknown[] {
   return Object.values(getMembers(resource['forEach'])).flat()
 }
@@ -252,14 +253,12 @@ function* findRuleViolations(
   if (outside.length > 0) yield `operations: not delegated: ${outside.join(', ')}`
 }
 
-const maxMessages = 20
 const maxLength = 4_000
 
 /** One message a line. Limited, because they go to logs and statuses, and quote what was sent. */
 function joinMessages(messages: readonly string[]): string {
-  const hidden = messages.length - maxMessages
-  const shown = [...messages.slice(0, maxMessages), ...(hidden > 0 ? [`and ${hidden} more`] : [])].join('\n')
-  return shown.length > maxLength ? `${shown.slice(0, maxLength - 1)}…` : shown
+  const text = messages.join('\n')
+  return text.length > maxLength ? `${text.slice(0, maxLength - 1)}…` : text
 }
 
 export function fileOfResource({ metadata: { namespace, name } }: KubernetesObject): string {

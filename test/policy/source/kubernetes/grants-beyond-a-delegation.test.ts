@@ -159,6 +159,5 @@ it('reports everything that is not delegated, and refuses the policy as a whole'
 it('a policy with thousands of violations has a short message', async () => {
   const users = Array.from({ length: 1000 }, (_, index) => `${index}-${'x'.repeat(50)}`)
   const [reviewed] = await review(delegation, createResource('p', withRule({ subjects: { users } })))
-  expect(reviewed?.message.length).toBeLessThan(8_000)
-  expect(reviewed?.message).toMatch(/\nand 980 more$/)
+  expect(reviewed?.message).toMatch(/^[^]{3999}…$/)
 })

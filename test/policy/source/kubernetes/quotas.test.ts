@@ -38,7 +38,7 @@ it('too many policies: the newest are refused, whatever their order and names', 
   ).toEqual([
     ['b', 'Accepted', 'the policy is in force'],
     ['c', 'Accepted', 'the policy is in force'],
-    ['a', 'QuotaExceeded', '100 older policies are in this Kubernetes namespace, and no more may be'],
+    ['a', 'QuotaExceeded', 'older policies are 100, and this one counts as 1; expected at most 100 together'],
   ])
   expect(reasons(...(await review(delegation, ...resources.toReversed())))).toEqual(reasons(...reviews))
 })

@@ -60,8 +60,7 @@ it('each value counts among the policies', async () => {
     createResource('a', grant),
     createResource('b', { ...teams, forEach }),
   )
-  const message =
-    'forEach has 100 values, each a policy, and 1 policies are older; expected at most 100 together'
+  const message = 'older policies are 1, and this one counts as 100; expected at most 100 together'
   expect(reviews).toMatchObject([{ reason: 'Accepted' }, { reason: 'QuotaExceeded', message }])
 })
 
