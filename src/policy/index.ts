@@ -27,7 +27,7 @@ export {
   type OperationFacts,
   type RequestFacts,
 } from './conditions/authorization-request.ts'
-export { describeConditionError } from './conditions/condition-errors.ts'
+export { describeConditionError } from './conditions/condition.ts'
 export {
   type KnownFacts,
   listDestinations,

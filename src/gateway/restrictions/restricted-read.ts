@@ -67,7 +67,7 @@ export function restrictFilter(
 /** Knows visible columns only, and names the member in the errors of the grammar. */
 function printCallerFilter(member: string, filter: string, columns: VisibleColumns): string {
   try {
-    return printFilter(filter, (path) => columns.get(path.join('.')))
+    return printFilter(filter, (path) => columns.get(path))
   } catch (error) {
     if (!(error instanceof FilterError)) throw error
     throw unsupportedError(

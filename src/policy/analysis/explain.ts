@@ -7,7 +7,7 @@ import {
 } from '../../catalog-api/index.ts'
 import { alignColumns, formatCount, groupBy } from '../../lib/index.ts'
 import { conditionFacts, type AuthorizationRequest } from '../conditions/authorization-request.ts'
-import { describeConditionError } from '../conditions/condition-errors.ts'
+import { describeConditionError } from '../conditions/condition.ts'
 import { factsAvailableFor } from '../conditions/permission-facts.ts'
 import type { Decision } from '../engine/decision.ts'
 import type { ConditionResult, Step } from '../engine/evaluate.ts'

@@ -1,4 +1,10 @@
-import { Environment, type ASTNode } from '@marcbachmann/cel-js'
+import {
+  type ASTNode,
+  Environment,
+  EvaluationError,
+  ParseError,
+  TypeError as CelTypeError,
+} from '@marcbachmann/cel-js'
 import { LRUCache } from 'lru-cache'
 import { getMembers, memoizeByObject, suggestSimilar } from '../../lib/index.ts'
 import {
@@ -8,7 +14,6 @@ import {
   pendingFactError,
 } from './authorization-request.ts'
 import { isViolated, type RequirementData } from './commit-requirements.ts'
-import { ConditionError, readLibraryError } from './condition-errors.ts'
 import { allowedFunctions, conditionFunctions, loopFunctions, replacesCall } from './condition-functions.ts'
 import { conditionTypes, conditionVariables } from './condition-variables.ts'
 
@@ -24,6 +29,18 @@ export interface Condition {
   readonly requirement?: RequirementData
 }
 
+/** A text that is no condition. The message continues `the condition`. */
+export class ConditionError extends Error {
+  override readonly name = 'ConditionError'
+  /** In the text, from 0. */
+  readonly index: number
+
+  constructor(message: string, index: number) {
+    super(message)
+    this.index = index
+  }
+}
+
 /**
  * Returns whether a condition is true. Throws MissingFactError if the result depends on an unknown or pending fact; any
  * other error is a failure of the condition.
@@ -32,7 +49,6 @@ export type Evaluate = (input: ConditionInput) => boolean
 
 const maxLength = 2000
 
-/** Besides this file, only `condition-functions.ts` and `condition-errors.ts` use cel-js. */
 const environment = new Environment({
   limits: { maxAstNodes: 300, maxDepth: 24, maxListElements: 100, maxMapEntries: 20, maxCallArguments: 4 },
 })
@@ -74,6 +90,44 @@ function compile(text: string): Condition | ConditionError {
   } catch (error) {
     return error instanceof ConditionError ? error : readLibraryError(error, text)
   }
+}
+
+/** Describes why a condition failed, on one line and without values of the request. */
+export function describeConditionError(error: unknown): string {
+  if (error instanceof EvaluationError) return error.code
+  return error instanceof Error ? error.message : 'not an error'
+}
+
+/** Adds what was probably meant. Rethrows errors of anything but cel-js. */
+function readLibraryError(error: unknown, condition: string): ConditionError {
+  if (!(error instanceof ParseError || error instanceof CelTypeError || error instanceof EvaluationError))
+    throw error
+  const { code, summary, range } = error
+  const unknown = /^(?:Unknown variable|No such key): (\w+)$/.exec(summary)?.[1]
+  const fields = Object.values(conditionTypes).flatMap(({ fields }) => Object.keys(fields))
+  const candidates = code === 'unknown_variable' ? Object.keys(conditionVariables) : fields
+  const index = range?.start ?? 0
+  const suggestion =
+    unknown === undefined
+      ? suggestOperator(error, condition.slice(index))
+      : suggestSimilar(unknown, candidates) || `; a text has quotes, such as "${unknown}"`
+  const text = summary.charAt(0).toLowerCase() + summary.slice(1)
+  return new ConditionError(text + suggestion, index)
+}
+
+/** Operators of other languages. */
+const operators = new Map([
+  ['=', '=='],
+  ['&', '&&'],
+  ['|', '||'],
+  ['and', '&&'],
+  ['or', '||'],
+])
+
+function suggestOperator(error: unknown, rest: string): string {
+  const written = /^(?:[=&|]|(?:and|or)\b)/i.exec(rest)?.[0].toLowerCase()
+  const operator = error instanceof ParseError && written !== undefined ? operators.get(written) : undefined
+  return operator === undefined ? '' : `; did you mean "${operator}"?`
 }
 
 function createEvaluator(text: string, tags: readonly string[]): Evaluate {

@@ -1,35 +1,24 @@
 import { comparableLiterals, filterFunctions, itemTypes, type ColumnType } from './column-types.ts'
 import { FilterError, readTokens, type FilterToken } from './filter-tokens.ts'
 
-/** Returns the type of a column; `unknown` if it may be compared with any literal; undefined if there is no such column. */
-export type FindColumn = (path: readonly string[]) => ColumnType | 'unknown' | undefined
+/** Returns the type of a column by its path; `unknown` if it may be compared with any literal; undefined if there is no such column. */
+type FindColumn = (path: string) => ColumnType | 'unknown' | undefined
 
 /**
  * Returns how the texts are printed that a fact of the caller stands for, such as `principal.claims.region`; undefined if
  * the caller does not have it.
  */
-export type PrintVariable = (path: readonly string[]) => readonly string[] | undefined
+export type PrintVariable = (fact: string) => readonly string[] | undefined
 
 /**
- * Prints the filter of a caller for an engine of any dialect. Its grammar is a small part of SQL: conditions on columns and
+ * Prints a filter of a caller, or the `rows` of a policy, for an engine of any dialect. Its grammar is a small part of SQL: conditions on columns and
  * literals, joined by AND, OR and NOT. Everything else is refused, and nothing of the text is copied: names are in
  * backticks, which are exact in DataFusion's SQL as Lance reads it, texts are quoted anew, and everything is in
- * parentheses. Throws FilterError.
+ * parentheses. With `printVariable`, facts of the caller may be operands; if one that is needed is missing, `false` is printed:
+ * then no row is meant, whatever the rest says. Throws FilterError.
  */
-export function printFilter(filter: string, findColumn: FindColumn): string {
-  return new FilterPrinter(filter, findColumn).print()
-}
-
-/**
- * Prints the `rows` of a policy, which may also have facts of the caller as operands. Prints `false` if one that it needs is
- * missing: then no row is meant, whatever the rest says. Throws FilterError.
- */
-export function printRows(
-  rows: string,
-  findColumn: FindColumn,
-  printVariable: PrintVariable = () => undefined,
-): string {
-  return new FilterPrinter(rows, findColumn, printVariable).print()
+export function printFilter(filter: string, findColumn: FindColumn, printVariable?: PrintVariable): string {
+  return new FilterPrinter(filter, findColumn, printVariable).print()
 }
 
 /** Something that is true or false of a row, a column or a function of one, or a literal. */
@@ -82,14 +71,9 @@ class FilterPrinter {
   }
 
   print(): string {
-    const printed = this.#printWhole(this.#parseOr())
-    return this.#isFactMissing ? 'false' : printed
-  }
-
-  /** Throws FilterError unless all is read, and for something that is too deep for engines. */
-  #printWhole({ printed, levels }: Printed): string {
+    const { printed, levels } = this.#parseOr()
     if (this.#following !== undefined) throw this.#unexpected('the end, AND or OR')
-    if (levels <= maxLevels) return printed
+    if (levels <= maxLevels) return this.#isFactMissing ? 'false' : printed
     const counted = 'NOT has one, a function two, and a chain of 1000 conditions ten'
     throw new FilterError(`it has ${levels} levels; expected at most ${maxLevels}: ${counted}`, 0)
   }
@@ -206,9 +190,10 @@ class FilterPrinter {
       return this.#nested(() => this.#parseCall(first))
     const path = [first.text]
     while (this.#take('.')) path.push(this.#expect('name').text)
-    const type = this.#findColumn(path)
+    const joined = path.join('.')
+    const type = this.#findColumn(joined)
     if (type !== undefined) return { printed: path.map((name) => `\`${name}\``).join('.'), type, levels: 0 }
-    throw new FilterError(`there is no column ${JSON.stringify(path.join('.'))}`, first.offset)
+    throw new FilterError(`there is no column ${JSON.stringify(joined)}`, first.offset)
   }
 
   #parseCall({ text, offset }: FilterToken): Printed {
@@ -244,7 +229,7 @@ class FilterPrinter {
     const expected = '$principal.name, $principal.groups or $principal.claims.NAME'
     if (!/^principal\.(?:name|groups|claims\.[^.]+)$/.test(text))
       throw this.#error(`$${text} is unknown; expected ${expected}`)
-    const texts = this.#printVariable(text.split('.'))
+    const texts = this.#printVariable(text)
     this.#isFactMissing ||= texts === undefined
     return texts ?? []
   }

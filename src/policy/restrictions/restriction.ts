@@ -2,7 +2,7 @@ import type { Principal } from '../../identity/index.ts'
 import { memoizeByObject } from '../../lib/index.ts'
 import type { RuleReference } from '../engine/decision.ts'
 import type { ColumnType, VisibleColumns } from './column-types.ts'
-import { printRows, quoteText, type PrintVariable } from './print-filter.ts'
+import { printFilter, type PrintVariable, quoteText } from './print-filter.ts'
 
 /** A restriction as the policy has it. With `without`, it leaves the declared columns of a table without these tags. */
 export interface WrittenRestriction extends Omit<TableRestriction, 'columns'> {
@@ -28,17 +28,17 @@ interface RestrictedRows {
 
 /** Throws FilterError if the condition is not valid. */
 export function readRows(text: string, types: VisibleColumns): RestrictedRows {
-  return { text, types, shown: print({ text, types }, (path) => [`$${path.join('.')}`]) }
+  return { text, types, shown: print({ text, types }, (fact) => [`$${fact}`]) }
 }
 
 /** Lists the columns that a condition on rows names. */
 export function listRowColumns({ text, types }: RestrictedRows): ReadonlySet<string> {
   const columns = new Set<string>()
-  printRows(text, (path) => {
-    const name = path.join('.')
-    columns.add(name)
-    return types.get(name) ?? 'unknown'
-  })
+  const findColumn = (path: string) => {
+    columns.add(path)
+    return types.get(path) ?? 'unknown'
+  }
+  printFilter(text, findColumn, () => undefined)
   return columns
 }
 
@@ -68,7 +68,7 @@ export function combineRestrictions(
 
 function combineRows(parts: readonly NamedRestriction[], principal: Principal): string | undefined {
   const conditions = parts.flatMap(({ rows }) =>
-    rows === undefined ? [] : print(rows, (path) => readVariable(path, principal)?.map(quoteText)),
+    rows === undefined ? [] : print(rows, (fact) => readVariable(fact, principal)?.map(quoteText)),
   )
   if (conditions.length === 0) return undefined
   return conditions.includes('false') ? 'false' : conditions.join(' AND ')
@@ -119,14 +119,12 @@ export function describeRestriction({ rule, columns, rows }: NamedRestriction): 
 
 /** Columns that the caller does not see may be named: their type is that of the literal. */
 function print({ text, types }: Omit<RestrictedRows, 'shown'>, printVariable: PrintVariable): string {
-  return printRows(text, (path) => types.get(path.join('.')) ?? 'unknown', printVariable)
+  return printFilter(text, (path) => types.get(path) ?? 'unknown', printVariable)
 }
 
 /** Returns undefined for anything but texts that everyone reads alike: an engine, and a reader of audit records. */
-function readVariable(
-  [, member, claim = '']: readonly string[],
-  { name, groups, claims = {} }: Principal,
-): readonly string[] | undefined {
+function readVariable(fact: string, { name, groups, claims = {} }: Principal): readonly string[] | undefined {
+  const [, member, claim = ''] = fact.split('.')
   const own = Object.hasOwn(claims, claim) ? claims[claim] : undefined
   const value = member === 'name' ? name : member === 'groups' ? [...groups] : own
   const texts: readonly unknown[] = Array.isArray(value) ? value : [value]

@@ -12,7 +12,7 @@ import {
 import { getPolicyName } from '../language/for-each.ts'
 import type { Position } from '../language/read-yaml.ts'
 import { FilterError } from '../restrictions/filter-tokens.ts'
-import { printRows } from '../restrictions/print-filter.ts'
+import { printFilter } from '../restrictions/print-filter.ts'
 import type { WrittenRestriction } from '../restrictions/restriction.ts'
 import { resolveRestriction, type ObjectTags } from '../tags/object-tags.ts'
 import { createFileError } from './policy-folder.ts'
@@ -169,12 +169,13 @@ function* findWrongTypes(
   }
   if (rows === undefined) return
   let suggestion = ''
+  const findColumn = (path: string) => {
+    const type = columns.get(path)?.type
+    if (type === undefined) suggestion = suggestSimilar(path, columns.keys(), maxEdits)
+    return type ?? (suggestion === '' ? 'unknown' : undefined)
+  }
   try {
-    printRows(rows.text, (path) => {
-      const type = columns.get(path.join('.'))?.type
-      if (type === undefined) suggestion = suggestSimilar(path.join('.'), columns.keys(), maxEdits)
-      return type ?? (suggestion === '' ? 'unknown' : undefined)
-    })
+    printFilter(rows.text, findColumn, () => undefined)
   } catch (error) {
     if (!(error instanceof FilterError)) throw error
     yield `has "rows" that do not fit the columns of ${name}: ${error.message}${suggestion}`

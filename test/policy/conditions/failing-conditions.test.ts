@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest'
 import { noTags } from '../../../src/policy/tags/object-tags.ts'
-import { ConditionError } from '../../../src/policy/conditions/condition-errors.ts'
-import { compileCondition, getEvaluator } from '../../../src/policy/conditions/condition.ts'
+import { compileCondition, ConditionError, getEvaluator } from '../../../src/policy/conditions/condition.ts'
 import { pending, type Fact } from '../../../src/policy/conditions/authorization-request.ts'
 import { parsePolicies } from '../parse-policies.ts'
 import {

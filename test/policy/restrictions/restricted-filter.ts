@@ -20,7 +20,7 @@ const visibleColumns: VisibleColumns = new Map([
 /** Returns what the engine gets of the filter of a caller; a FilterError if it is refused. Throws all other errors. */
 export function printRestricted(filter: string): string | FilterError {
   try {
-    return printFilter(filter, (path) => visibleColumns.get(path.join('.')))
+    return printFilter(filter, (path) => visibleColumns.get(path))
   } catch (error) {
     if (error instanceof FilterError) return error
     throw error
