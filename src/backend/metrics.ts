@@ -1,13 +1,61 @@
 import { Gauge, Histogram, Registry } from 'prom-client'
+import type { LogEvent } from 'kysely'
 import type { CatalogContext } from './catalog/context.ts'
 import { listUnfinishedJobs } from './database/jobs.ts'
+import type { Storage } from './storage/storage.ts'
+
+const stepSeconds = [0.0005, 0.002, 0.01, 0.05, 0.25, 1, 5]
+
+/** Times the steps of all work: statements in the database, and calls to the storage. */
+export function createStepMetrics() {
+  const registry = new Registry()
+  const registers = [registry]
+  const queries = new Histogram({
+    name: 'catalog_database_query_duration_seconds',
+    help: 'Time of a statement in the database, by outcome: success or error.',
+    labelNames: ['outcome'],
+    buckets: stepSeconds,
+    registers,
+  })
+  const storageCalls = new Histogram({
+    name: 'catalog_storage_call_duration_seconds',
+    help: 'Time of a call of the catalog itself, not of the engine, to the storage, by call and outcome.',
+    labelNames: ['call', 'outcome'],
+    buckets: stepSeconds,
+    registers,
+  })
+  const time = <Result>(call: string, work: Promise<Result>): Promise<Result> => {
+    const end = storageCalls.startTimer({ call })
+    work.then(
+      () => end({ outcome: 'success' }),
+      () => end({ outcome: 'error' }),
+    )
+    return work
+  }
+  return {
+    registry,
+    /** For the log of Kysely. */
+    observeQuery: ({ level, queryDurationMillis }: LogEvent): void =>
+      queries.observe({ outcome: level === 'query' ? 'success' : 'error' }, queryDurationMillis / 1000),
+    observeStorage: (storage: Storage): Storage => ({
+      ...storage,
+      stat: (file) => time('stat', storage.stat(file)),
+      read: (file, limit) => time('read', storage.read(file, limit)),
+      create: (file, bytes) => time('create', storage.create(file, bytes)),
+      link: (from, to, eTag) => time('link', storage.link(from, to, eTag)),
+      flush: (file) => time('flush', storage.flush(file)),
+      remove: (file) => time('remove', storage.remove(file)),
+      removeAll: (folder, except) => time('remove_all', storage.removeAll(folder, except)),
+    }),
+  }
+}
 
 /**
- * What the catalog counts and times, with the memory that is reserved for uploads. No label has a value that a caller can
- * choose.
+ * Adds to the metrics of the context what the catalog counts and times, with the memory that is reserved for uploads. No
+ * label has a value that a caller can choose.
  */
 export function createMetrics(context: CatalogContext, getReservedBytes: () => number) {
-  const registry = new Registry()
+  const { registry } = context
   const registers = [registry]
   const requests = new Histogram({
     name: 'catalog_request_duration_seconds',

@@ -1,5 +1,6 @@
 import { CatalogError, quoteForMessage } from 'catalog-gateway/catalog-api'
 import type { Logger } from 'pino'
+import type { Registry } from 'prom-client'
 import type { TableEntry } from '../database/objects.ts'
 import type { CatalogDatabase } from '../database/schema.ts'
 import type { Engine } from '../engine/lancedb-engine.ts'
@@ -35,6 +36,8 @@ export interface CatalogContext {
   readonly jobLock: Lock
   readonly jobs: JobRunner
   readonly log: Logger
+  /** The metrics of the database and the storage. */
+  readonly registry: Registry
   /** Closes the database after the active requests have ended. */
   readonly close: () => Promise<void>
 }

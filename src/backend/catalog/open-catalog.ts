@@ -6,6 +6,7 @@ import type { Logger } from 'pino'
 import { openDatabase } from '../database/open-database.ts'
 import { readCatalogIdentity, recordStorageMarked, type CatalogDatabase } from '../database/schema.ts'
 import { openEngine } from '../engine/lancedb-engine.ts'
+import { createStepMetrics } from '../metrics.ts'
 import type { BackendSettings } from '../settings/backend-settings.ts'
 import { openStorage } from '../storage/open-storage.ts'
 import type { Storage } from '../storage/storage.ts'
@@ -55,11 +56,13 @@ export async function openCatalog(
 ): Promise<CatalogContext> {
   const opened = new ClosingStack()
   try {
-    const { storage, root, close } = await openFiles(settings.data, outbound)
+    const { registry, observeQuery, observeStorage } = createStepMetrics()
+    const { root, close, ...files } = await openFiles(settings.data, outbound)
     opened.push(close)
+    const storage = observeStorage(files.storage)
     const engine = openEngine({ storage, decodedUploadBytes: 8 * settings.limits.maxUploadBytes })
     opened.push(() => engine.close())
-    const { database, locks, ...store } = await openDatabase(settings, log)
+    const { database, locks, ...store } = await openDatabase(settings, log, observeQuery)
     opened.push(() => store.close())
     await claimStorage(database, storage, root, openLock('storage', locks))
     const jobLock = openLock('job', locks)
@@ -81,6 +84,7 @@ export async function openCatalog(
         },
       ),
       log,
+      registry,
       close: () => opened.close(),
     }
     opened.push(startRepairLoop(context).stop)

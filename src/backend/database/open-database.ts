@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { makeFolder } from 'catalog-gateway/lib'
-import { Kysely, SqliteDialect, type SqliteDatabase, type SqliteStatement } from 'kysely'
+import { Kysely, type LogConfig, SqliteDialect, type SqliteDatabase, type SqliteStatement } from 'kysely'
 import Libsql from 'libsql'
 import type { Logger } from 'pino'
 import type { BackendSettings } from '../settings/backend-settings.ts'
@@ -19,15 +19,16 @@ export interface OpenedDatabase {
 export async function openDatabase(
   { store: { folder, postgres }, data }: Pick<BackendSettings, 'store' | 'data'>,
   log: Logger,
+  queryLog?: LogConfig,
 ): Promise<OpenedDatabase> {
   if (postgres === undefined) {
     const location = folder ?? data.folder
     if (location === undefined) throw new Error('no folder configured for the store')
     await makeFolder(location)
-    const database = await openSqlite(join(location, 'catalog.sqlite'))
+    const database = await openSqlite(join(location, 'catalog.sqlite'), queryLog)
     return { database, locks: undefined, close: () => database.destroy() }
   }
-  return await openPostgres(postgres, log)
+  return await openPostgres(postgres, log, queryLog)
 }
 
 /** How long opening waits for another process that holds the file. */
@@ -37,9 +38,10 @@ const busyTimeoutMs = 1000
  * Creates a missing file and migrates its schema. A commit is on disk before it resolves. The file is exclusive to this
  * process: a second process that opens it fails.
  */
-async function openSqlite(file: string): Promise<CatalogDatabase> {
+async function openSqlite(file: string, queryLog: LogConfig = []): Promise<CatalogDatabase> {
   const connection = connect(file)
-  const database = new Kysely<CatalogTables>({ dialect: new SqliteDialect({ database: connection }) })
+  const dialect = new SqliteDialect({ database: connection })
+  const database = new Kysely<CatalogTables>({ dialect, log: queryLog })
   try {
     await migrateDatabase(database)
   } catch (error) {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { withTimeout, Backoff } from 'catalog-gateway/lib'
-import { Kysely, PostgresDialect } from 'kysely'
+import { Kysely, type LogConfig, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import { parseIntoClientConfig } from 'pg-connection-string'
 import type { Logger } from 'pino'
@@ -26,7 +26,12 @@ const keepAliveSettings =
  * Migrates the schema; concurrent replicas migrate one after the other. Rejects with an error that hides the URL. No
  * connection to a server that only reads is used: after a failover, the address of the primary may still lead to it.
  */
-export async function openPostgres(settings: PostgresSettings, log: Logger, silenceMs = defaultSilenceMs) {
+export async function openPostgres(
+  settings: PostgresSettings,
+  log: Logger,
+  queryLog: LogConfig = [],
+  silenceMs = defaultSilenceMs,
+) {
   const { schema, maxConnections } = settings
   const readConfig = createConfigReader(settings, log)
   class Client extends pg.Client {
@@ -70,6 +75,7 @@ export async function openPostgres(settings: PostgresSettings, log: Logger, sile
   pool.on('error', () => {})
   const database: CatalogDatabase = new Kysely<CatalogTables>({
     dialect: new PostgresDialect({ pool }),
+    log: queryLog,
   })
   try {
     const client = await pool.connect().catch((error: unknown) => {

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { orders, streamOf } from '../engine/sample-tables.ts'
 import { runningBackend } from '../support/running-backend.ts'
 
-it('counts calls, errors and jobs, without a token', async () => {
+it('counts calls, errors, queries, storage and jobs, without a token', async () => {
   const { post, url } = await runningBackend({ accessToken: 'a'.repeat(16) })
   const headers = { authorization: `Bearer ${'a'.repeat(16)}` }
   await post('/v1/table/t/create', streamOf(orders(3)), headers)
@@ -30,4 +30,8 @@ it('counts calls, errors and jobs, without a token', async () => {
   expect(read('catalog_lock_waiting{lock="data"}')).toBe(0)
   expect(read('catalog_unfinished_jobs')).toBe(0)
   expect(read('catalog_running_jobs')).toBe(0)
+  expect(read('catalog_database_query_duration_seconds_count{outcome="success"}')).toBeGreaterThan(10)
+  expect(
+    read('catalog_storage_call_duration_seconds_count{call="create",outcome="success"}'),
+  ).toBeGreaterThan(0)
 })

@@ -38,7 +38,7 @@ async function openBehindProxy(name: string, maxConnections: number) {
   const silenceMs = { locks: 1_000, others: 1_000 }
   const log = pino({ level: 'silent' })
   const settings = { url: url.href, schema, maxConnections }
-  const { database, locks, close } = await openPostgres(settings, log, silenceMs)
+  const { database, locks, close } = await openPostgres(settings, log, undefined, silenceMs)
   onTestFinished(async () => {
     await close()
     proxy.close()
