@@ -41,8 +41,6 @@ export interface ReceivedHead {
   /** In bytes; undefined for a body sent in chunks. */
   readonly contentLength: number | undefined
   readonly hasBody: boolean
-  /** The headers that state something about a table. */
-  readonly tableHeaders: readonly ('location' | 'properties')[]
 }
 
 /** The client closed its connection, or sent or read nothing for too long, before its response was complete. */

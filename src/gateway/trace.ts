@@ -88,7 +88,7 @@ export class Trace {
 
   /** Address of the peer of the connection, unless it is the client. */
   get peer(): string | undefined {
-    return this.#peer === this.client ? undefined : this.#peer
+    return this.progress.head?.peer
   }
 
   get isAuthenticated(): boolean {

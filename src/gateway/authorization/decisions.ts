@@ -118,7 +118,6 @@ type Denial = Extract<Decision, { allowed: false }>
  */
 export class DeniedError extends CatalogError {
   readonly decision: Denial
-  readonly requiredPermission: RequiredPermission
   /** The denied permission and its object, as text. */
   readonly needs: string
 
@@ -143,7 +142,6 @@ export class DeniedError extends CatalogError {
       super('Unauthenticated', message, { reason, headers: challenge })
     }
     this.decision = decision
-    this.requiredPermission = permission
     this.needs = needs
   }
 }

@@ -3,7 +3,6 @@ import type { CatalogError } from '../../catalog-api/index.ts'
 import { AuthenticationError } from '../../identity/index.ts'
 import { getAddressKey } from '../../lib/index.ts'
 import { DeniedError } from '../authorization/decisions.ts'
-import { CrossSiteError } from '../stages/authenticate.ts'
 import type { Trace } from '../trace.ts'
 
 type RefusedRequest = Pick<
@@ -66,7 +65,7 @@ export function createRefusalRecorder(audit: Pick<AuditLog, 'recordRefusal'>) {
       else if (
         error instanceof DeniedError ||
         error instanceof AuthenticationError ||
-        error instanceof CrossSiteError
+        error.reason === 'cross_site'
       )
         recordRepeated(request, error)
     },
@@ -106,10 +105,13 @@ function createRefusalEntry(request: RefusedRequest, error: CatalogError): Refus
 }
 
 /** The route of a pass-through request, and the page of another site, as far as it is recorded. */
-function describeRefusal({ passThrough, method }: RefusedRequest, error: CatalogError): Details | undefined {
+function describeRefusal(
+  { passThrough, method, progress }: RefusedRequest,
+  { reason }: CatalogError,
+): Details | undefined {
   const target = passThrough && { prefix: passThrough.prefix, method }
-  if (!(error instanceof CrossSiteError)) return passThrough?.isAllowed === false ? target : undefined
-  const { origin, site } = error.page
+  if (reason !== 'cross_site') return passThrough?.isAllowed === false ? target : undefined
+  const { origin, site } = progress.head?.page ?? {}
   return {
     ...(origin !== undefined && { origin: origin.slice(0, maxOriginLength) }),
     ...(site !== undefined && { site: site.slice(0, maxOriginLength) }),

@@ -10,7 +10,6 @@ import { isFailureStatus } from '../changes/outcome.ts'
 import type { ObservedResponse } from '../downstream.ts'
 import { describeCause } from '../error-response.ts'
 import { isRestrictionRefusal } from '../restrictions/restricted-read.ts'
-import { CrossSiteError } from '../stages/authenticate.ts'
 import { type RequestEnd, stages, type Trace } from '../trace.ts'
 import type { RefusalRecorder } from './refusal-recorder.ts'
 
@@ -86,8 +85,6 @@ export function createRequestObserver(
     requestRefused(trace: Trace, error: CatalogError): void {
       trace.refusal = error
       metrics.refusals_total.labels(trace.stage, error.reason).inc()
-      // The caller did nothing wrong, and is known.
-      if (error instanceof CrossSiteError) trace.progress = { ...trace.progress, principal: error.principal }
       recorder.record(trace, error)
     },
     /** Called for bytes that are not a request, and for a connection that was closed without a response. */

@@ -1,10 +1,9 @@
 import { AuthenticationError, type Authenticator, type Principal } from '../../identity/index.ts'
 import type { Limits } from '../../limits/index.ts'
 import { advance, type Authenticated, type Received } from '../context.ts'
-import { CatalogError, quoteForMessage, refusals } from '../../catalog-api/index.ts'
-import { isCrossSite, type SendingPage } from '../../lib/index.ts'
+import { quoteForMessage, refusal } from '../../catalog-api/index.ts'
+import { isCrossSite } from '../../lib/index.ts'
 import type { Scheme } from './receive.ts'
-import type { ReceivedHead } from '../downstream.ts'
 
 export interface AuthenticateOptions {
   readonly authenticator: Pick<Authenticator, 'authenticate'>
@@ -17,8 +16,8 @@ export interface AuthenticateOptions {
 
 /**
  * Stage 3: finds the principal of the credentials. Rejects with AuthenticationError (400, 401, 503), or with
- * LimitExceeded (429) if too many credentials from the address were refused, or with CrossSiteError (403) for a credential
- * that a browser added to the request of another site.
+ * LimitExceeded (429) if too many credentials from the address were refused, or with PermissionDenied (403) for a credential
+ * that a browser added to the request of another site: its caller did nothing wrong, and is known.
  */
 export async function authenticate<Request extends Received>(
   request: Request,
@@ -36,25 +35,9 @@ export async function authenticate<Request extends Received>(
     if (isRefused) failedAuthentications.recordFailure(client)
     throw error
   }
-  assertSameSite(request.head, principal, options)
-  return advance(request, { principal })
-}
-
-/** 403: a page of another site sent the request, and its browser added the credential. */
-export class CrossSiteError extends CatalogError {
-  /** The caller whose browser sent the request. */
-  readonly principal: Principal
-  readonly page: SendingPage
-
-  constructor(principal: Principal, page: SendingPage) {
-    const from = page.origin === undefined ? 'another site' : quoteForMessage(page.origin)
-    const message =
-      `a page of ${from} sent this request with a credential that browsers add; ` +
-      'expected a page of this host, or an API key or a bearer token'
-    super(refusals.cross_site.kind, message, { reason: 'cross_site' })
-    this.principal = principal
-    this.page = page
-  }
+  const authenticated = advance(request, { principal })
+  assertSameSite(authenticated, options)
+  return authenticated
 }
 
 /** Sent in a header that browsers never add, and that a page can send to another site only if that permits it. */
@@ -68,13 +51,16 @@ export function isAddedByBrowser({ method }: Principal): boolean {
   return !explicitMethods.has(method)
 }
 
-/** Throws CrossSiteError (403) for a request of another site with a credential that its browser added. */
+/** Throws PermissionDenied (403) for a request of another site with a credential that its browser added. */
 function assertSameSite(
-  { host, page }: Pick<ReceivedHead, 'host' | 'page'>,
-  principal: Principal,
+  { head: { host, page }, principal }: Pick<Authenticated, 'head' | 'principal'>,
   { scheme, allowedOrigins }: AuthenticateOptions,
 ): void {
   if (page === undefined || !isAddedByBrowser(principal) || !isCrossSite(page, host, scheme)) return
   if (page.origin !== undefined && allowedOrigins.has(page.origin)) return
-  throw new CrossSiteError(principal, page)
+  const from = page.origin === undefined ? 'another site' : quoteForMessage(page.origin)
+  const message =
+    `a page of ${from} sent this request with a credential that browsers add; ` +
+    'expected a page of this host, or an API key or a bearer token'
+  throw refusal('cross_site', message)
 }

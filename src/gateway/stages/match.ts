@@ -3,12 +3,14 @@ import {
   assertFactSource,
   assertName,
   createRouteTable,
+  headerDialects,
   type Identifier,
   parseTargetIn,
   placeInDatabase,
   quoteForMessage,
   refusal,
 } from '../../catalog-api/index.ts'
+import { hasHeader } from '../../lib/index.ts'
 import { advance, type Matched, type Received } from '../context.ts'
 import type { GatewaySettings } from '../../config/index.ts'
 import { buildUpstreamTarget } from '../upstream/upstream.ts'
@@ -31,13 +33,14 @@ const maxCachedTargetLength = 512
  * CatalogError (400, 404, 405, 406).
  */
 export function match(request: Received, findRoute: FindRoute): Matched {
-  const { method, target, database, hasBody, tableHeaders } = request.head
+  const { method, target, database, hasBody, headers } = request.head
   const found = findRoute(method, target, database)
   const { operation } = found.route
   if (hasBody && method !== 'POST') {
     throw refusal('unexpected_body', `unexpected body in a ${method} request for ${operation.name}`)
   }
-  for (const name of tableHeaders) assertFactSource(operation, 'header', name)
+  for (const name of ['location', 'properties'] as const)
+    if (hasHeader(headers, headerDialects.catalog[name])) assertFactSource(operation, 'header', name)
   return advance(request, found)
 }
 

@@ -155,7 +155,6 @@ export function receive(
     contentEncoding: single.get('content-encoding'),
     contentLength,
     hasBody: request.head.body !== 0,
-    tableHeaders: findTableHeaders(single),
   }
   return new Received(head)
 }
@@ -165,14 +164,6 @@ function readDatabase(single: ReadonlyMap<string, string>): string | undefined {
   const database = single.get(lancedbDatabaseHeader)
   const prefix = single.get(lancedbPrefixHeader)
   return prefix === undefined ? database : `${database ?? ''}/${prefix}`
-}
-
-const noTableHeaders: readonly ('location' | 'properties')[] = []
-
-function findTableHeaders(single: ReadonlyMap<string, string>): ReceivedHead['tableHeaders'] {
-  const { location, properties } = headerDialects.catalog
-  if (!single.has(location) && !single.has(properties)) return noTableHeaders
-  return (['location', 'properties'] as const).filter((name) => single.has(headerDialects.catalog[name]))
 }
 
 function canonicalHeaderName(

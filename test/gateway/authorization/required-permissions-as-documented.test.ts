@@ -250,7 +250,6 @@ async function passes(set: PolicySet, { path, body }: Case): Promise<boolean> {
     contentEncoding: undefined,
     contentLength: bytes.length,
     hasBody: true,
-    tableHeaders: [],
     host: undefined,
     peer: undefined,
     page: undefined,
