@@ -4,11 +4,13 @@ import type { SendingPage } from '../lib/index.ts'
 
 /** What log line and metrics need of a response. */
 export type ObservedResponse = Readonly<
-  Pick<BaseResponse, 'status' | 'hasHead' | 'isComplete' | 'bytesReceived' | 'bytesSent'>
+  Pick<BaseResponse, 'status' | 'hasHead' | 'isComplete'> & {
+    request: Pick<BaseResponse['request'], 'bytesReceived' | 'bytesSent'>
+  }
 >
 
 /** The response to a request, written by the server that has received it. */
-export type DownstreamResponse = Omit<BaseResponse, 'request' | 'onConnectionClose'>
+export type DownstreamResponse = Omit<BaseResponse, 'onConnectionClose'>
 
 /** The body of a request. It fails with CatalogError (408), ClientDisconnected, or the error of its watcher. */
 export type DownstreamBody = Pick<RequestBody, 'open' | 'readAll'>

@@ -2,4 +2,4 @@
  * Requests of node:http in the shape of those of http1.
  */
 export { limitSending, NodeRequests, readNodeHead, requestWithoutBody } from './node-requests.ts'
-export { countBytes, NodeResponse } from './node-response.ts'
+export { NodeResponse } from './node-response.ts'

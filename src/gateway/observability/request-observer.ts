@@ -161,7 +161,7 @@ function formatRequestLogLine(trace: Trace, response: ObservedResponse, end: Req
     ) +
     memberToJson('policyRevision', decided?.revision) +
     memberToJson('upstream', upstream) +
-    `,"status":${status},"bytesIn":${response.bytesReceived},"bytesOut":${response.bytesSent}` +
+    `,"status":${status},"bytesIn":${response.request.bytesReceived},"bytesOut":${response.request.bytesSent}` +
     `,"durationMs":${formatMilliseconds(endedAt - trace.startedAt)},"stageMs":{${formatStageDurations(trace)}}` +
     `,"complete":${response.isComplete}` +
     (refusal === undefined

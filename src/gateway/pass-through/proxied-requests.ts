@@ -5,7 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { CatalogError, refusal, requestIdHeader } from '../../catalog-api/index.ts'
 import { type IncomingRequest, RequestError } from '../../http1/index.ts'
 import { ownedBy, readPeerAddress } from '../../lib/index.ts'
-import { countBytes, limitSending, readNodeHead, requestWithoutBody } from '../../node-http/index.ts'
+import { limitSending, readNodeHead, requestWithoutBody } from '../../node-http/index.ts'
 import { clientBounds } from '../bounds.ts'
 import { ClientDisconnected } from '../downstream.ts'
 import { toCatalogError } from '../error-response.ts'
@@ -131,7 +131,6 @@ export function createProxiedRequests(
   ): void {
     const { socket } = request
     const { raw: response } = reply
-    const bytes = countBytes(socket)
     const onEnd = ownedBy(request, () => {
       end.abort(new ClientDisconnected('the client closed the connection'))
       const isTunnel = isUpgrade && reply.sent && !response.headersSent
@@ -139,10 +138,9 @@ export function createProxiedRequests(
         status: isTunnel ? 101 : response.statusCode,
         hasHead: isTunnel || response.headersSent,
         isComplete: isTunnel || response.writableFinished,
-        bytesReceived: bytes.received(),
-        bytesSent: bytes.sent(),
+        request,
       })
-      bytes.end()
+      request.onResponseEnd()
     })
     if (!isUpgrade) {
       response.once('close', onEnd)

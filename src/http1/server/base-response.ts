@@ -36,10 +36,6 @@ export abstract class BaseResponse implements TaskOwner {
     this.socket = request.socket
   }
 
-  /** Heads included. Bytes of pipelined requests may count for the one before. */
-  abstract get bytesReceived(): number
-  abstract get bytesSent(): number
-
   get hasHead(): boolean {
     return this.status !== 0
   }
@@ -161,12 +157,10 @@ export abstract class BaseResponse implements TaskOwner {
   protected abstract sendHead(headers: readonly string[]): void
   protected abstract sendChunk(chunk: Buffer, onWritten: WriteCallback | undefined): boolean
   protected abstract sendEnd(last: Buffer | string): void
-  /** Called once, after `onClose`. */
-  protected abstract onEnd(): void
 
   #close(state: 'complete' | 'destroyed'): void {
     this.#state = state
     this.onClose.call()
-    this.onEnd()
+    this.request.onResponseEnd()
   }
 }

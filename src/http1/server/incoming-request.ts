@@ -26,7 +26,12 @@ export interface RequestConnection extends TaskOwner {
   applyFlowControl(): void
   /** Aborts the request and its response: closes the connection. */
   destroy(): void
+  /** The response is complete, or was destroyed together with the connection. */
+  onResponseEnd?(): void
 }
+
+/** Bytes of a connection when its last response ended. */
+const bytesBefore = new WeakMap<Socket, Pick<Socket, 'bytesRead' | 'bytesWritten'>>()
 
 /** Of the rest of a body that is drained. */
 const maxDrainedBytes = 64 * 1024 * 1024
@@ -59,6 +64,16 @@ export class IncomingRequest implements TaskOwner {
     this.receivedAt = receivedAt
     this.#connection = connection
     this.#state = head.body === 0 || head.body === 'unknown' ? 'complete' : 'receiving'
+  }
+
+  /** Of the request so far, with its head. Bytes of pipelined requests may count for the one before. */
+  get bytesReceived(): number {
+    return this.socket.bytesRead - (bytesBefore.get(this.socket)?.bytesRead ?? 0)
+  }
+
+  /** Of its response so far. */
+  get bytesSent(): number {
+    return this.socket.bytesWritten - (bytesBefore.get(this.socket)?.bytesWritten ?? 0)
   }
 
   get isComplete(): boolean {
@@ -158,6 +173,13 @@ export class IncomingRequest implements TaskOwner {
 
   fail(error: Error): void {
     this.#connection.fail(error)
+  }
+
+  /** To be called when the response has ended: bytes that follow belong to the next request. */
+  onResponseEnd(): void {
+    const { bytesRead, bytesWritten } = this.socket
+    bytesBefore.set(this.socket, { bytesRead, bytesWritten })
+    this.#connection.onResponseEnd?.()
   }
 
   receive(chunk: Buffer, release?: WriteCallback): void {

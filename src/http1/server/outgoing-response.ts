@@ -11,11 +11,6 @@ export interface ResponseConnection {
   readonly keepAliveSeconds: number
   /** Whether the connection has reached its maximum age, so that the response is its last one. */
   readonly isExpired: boolean
-  /** Bytes since the previous response ended. */
-  readonly bytesReceived: number
-  readonly bytesSent: number
-  /** The response is complete, or was destroyed together with the connection. */
-  onResponseEnd(): void
 }
 
 /** A response that is written to the socket of its connection. */
@@ -26,14 +21,6 @@ export class OutgoingResponse extends BaseResponse {
   constructor(request: IncomingRequest, connection: ResponseConnection) {
     super(request)
     this.#connection = connection
-  }
-
-  get bytesReceived(): number {
-    return this.#connection.bytesReceived
-  }
-
-  get bytesSent(): number {
-    return this.#connection.bytesSent
   }
 
   protected get isLast(): boolean {
@@ -71,10 +58,6 @@ export class OutgoingResponse extends BaseResponse {
     const onFlush: WriteCallback = (error) =>
       error || this.socket.destroyed ? this.destroy() : this.complete()
     this.socket.write('', 'latin1', ownedBy(this, onFlush))
-  }
-
-  protected onEnd(): void {
-    this.#connection.onResponseEnd()
   }
 }
 

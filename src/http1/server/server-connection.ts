@@ -36,9 +36,6 @@ export class ServerConnection
   #hasEnded = false
   #discardedBytes = 0
   #receivedAt = performance.now()
-  /** Bytes of the connection when the last response ended. */
-  #bytesReadBefore = 0
-  #bytesWrittenBefore = 0
   /** When the next response is the last one, on the clock of performance.now(). */
   readonly #expiresAt: number
 
@@ -71,14 +68,6 @@ export class ServerConnection
 
   get isExpired(): boolean {
     return performance.now() >= this.#expiresAt
-  }
-
-  get bytesReceived(): number {
-    return this.socket.bytesRead - this.#bytesReadBefore
-  }
-
-  get bytesSent(): number {
-    return this.socket.bytesWritten - this.#bytesWrittenBefore
   }
 
   /** Makes the current response the last one, unless its head has announced otherwise. */
@@ -147,8 +136,6 @@ export class ServerConnection
   }
 
   onResponseEnd(): void {
-    this.#bytesReadBefore = this.socket.bytesRead
-    this.#bytesWrittenBefore = this.socket.bytesWritten
     const state = this.#state
     if (state.kind === 'finishing') this.#close()
     if (state.kind !== 'serving') return
