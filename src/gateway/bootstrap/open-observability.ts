@@ -6,7 +6,7 @@ import { version } from '../../version.ts'
 import type { AuditLogOptions } from '../../audit/index.ts'
 import type { ClusterAccess } from '../../kubernetes/index.ts'
 import type { BodyBounds, ClientBounds, UpstreamBounds } from '../bounds.ts'
-import type { ResolutionTimes } from '../changes/outcome-resolver.ts'
+import type { ResolutionTimes } from '../changes/change-tracker.ts'
 
 /** Deviations from the fixed bounds: tests and benchmarks need short times, small queues and few connections. */
 export interface GatewayTuning {

@@ -1,39 +1,42 @@
+import { pino } from 'pino'
 import { expect, it } from 'vitest'
-import { planLookups, type InDoubtChange } from '../../../src/audit/in-doubt/in-doubt-changes.ts'
-import { KnownVersions } from '../../../src/audit/in-doubt/known-versions.ts'
-import { createOutcomeResolver } from '../../../src/gateway/changes/outcome-resolver.ts'
+import { type ChangeTracker, startChangeTracker } from '../../../src/gateway/changes/change-tracker.ts'
+import { createMetrics } from '../../../src/observability/metrics/metrics.ts'
 import { anIntent } from '../../audit/intent-fixtures.ts'
 import { eventually } from '../../support/eventually.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
-function inDoubtChanges(count: number): InDoubtChange[] {
-  return Array.from({ length: count }, (_, seq) => {
-    const entry = { ...anIntent(`request-${seq}`), upstream: 'gone' }
-    const intent = { chain: 'c', seq, request: entry.request, tables: [['production', `table-${seq}`]] }
-    return { intent, entry, lookups: planLookups(entry), since: 0 }
+async function startTracker(recordResolution: () => Promise<void>) {
+  return startChangeTracker({
+    audit: { recordResolution, recordOutcome: () => Promise.resolve() },
+    folder: await temporaryFolder(),
+    upstreams: { all: [] },
+    metrics: createMetrics('0.0.0'),
+    log: pino({ level: 'silent' }),
+    times: { settleTimeMs: 0 },
   })
 }
 
-function createResolver(recordResolution: () => Promise<void>) {
-  const known = new KnownVersions()
-  return createOutcomeResolver({
-    audit: { recordResolution },
-    known,
-    upstreams: [],
-    onResolved: () => undefined,
-  })
+async function loseOutcomes(tracker: ChangeTracker, count: number): Promise<void> {
+  for (let seq = 0; seq < count; seq += 1) {
+    const entry = { ...anIntent(`request-${seq}`), upstream: 'gone' }
+    const intent = { chain: 'c', seq, request: entry.request, tables: [['production', `table-${seq}`]] }
+    const written = { entry, receipt: Promise.resolve(intent), awaitsOutcome: true }
+    await tracker.recordOutcome(written, { result: 'unknown' })
+  }
 }
 
 it('decides changes of many tables at a cost that grows with their number', async () => {
   const costs: number[] = []
   for (const size of [500, 2_000, 8_000]) {
     let resolved = 0
-    const resolver = createResolver(() => Promise.resolve(void (resolved += 1)))
+    const tracker = await startTracker(() => Promise.resolve(void (resolved += 1)))
     const before = process.cpuUsage()
-    for (const change of inDoubtChanges(size)) resolver.add(change)
+    await loseOutcomes(tracker, size)
     await eventually(() => expect(resolved).toBe(size))
     const { user, system } = process.cpuUsage(before)
     costs.push(user + system)
-    await resolver.close()
+    await tracker.close()
   }
   // The first run also compiles.
   const [, small = 0, large = 0] = costs
