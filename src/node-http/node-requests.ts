@@ -24,66 +24,56 @@ export interface NodeRequestHandler extends Pick<
   readonly isDraining: () => boolean
 }
 
-/** Requests of a server of node:http, as the pipeline reads them: those of a connection one after the other. */
-export class NodeRequests {
-  readonly #handler: NodeRequestHandler
-  readonly #pipelines = new WeakMap<Socket, ReturnType<typeof createPipeline>>()
-
-  constructor(handler: NodeRequestHandler) {
-    this.#handler = handler
-  }
-
-  /** Calls `onRequest` when the scheduler starts the request, unless it is refused, or its client has left. */
-  take(
-    raw: IncomingMessage,
-    rawResponse: ServerResponse,
-    onRequest: (request: IncomingRequest, response: NodeResponse) => void,
-  ): void {
-    const { socket } = raw
-    let pipeline = this.#pipelines.get(socket)
-    if (pipeline === undefined) this.#pipelines.set(socket, (pipeline = createPipeline(socket)))
-    const peer = readPeerAddress(socket)
-    const fail = (error: Error): void => {
-      socket.destroy()
-      this.#handler.onConnectionError('internal_error', peer, error.stack)
-    }
-    const start = (): void => {
-      const head = this.#readHead(raw, peer)
-      if (head === undefined) return
-      this.#start(createRequest(raw, head, peer, fail), rawResponse, onRequest)
-    }
-    void pipeline(rawResponse, ownedBy({ fail }, start))
-  }
-
-  #start(
-    request: IncomingRequest,
-    rawResponse: ServerResponse,
-    onRequest: (request: IncomingRequest, response: NodeResponse) => void,
-  ): void {
-    const { scheduler, sendTimeoutMs, isDraining, onConnectionError } = this.#handler
-    const response = new NodeResponse(request, rawResponse, isDraining)
-    limitSending(rawResponse, request, sendTimeoutMs, onConnectionError, () => response.destroy())
-    const serve = ownedBy(request, () => {
-      if (!response.isDestroyed) onRequest(request, response)
-    })
-    const start = (): void => scheduler.schedule(serve)
-    // Node emits a request before it has parsed the body that arrived with it.
-    if (request.isComplete) start()
-    else setImmediate(start)
-  }
+/**
+ * Creates what takes the requests of a server of node:http, as the pipeline reads them: those of a connection one after the
+ * other.
+ */
+export function createRequestTaker(handler: NodeRequestHandler) {
+  const { scheduler, sendTimeoutMs, isDraining, onConnectionError, errorResponse } = handler
+  const pipelines = new WeakMap<Socket, ReturnType<typeof createPipeline>>()
 
   /** Returns undefined for a request that is refused. */
-  #readHead(raw: IncomingMessage, peer: string): RequestHead | undefined {
+  function readHead(raw: IncomingMessage, peer: string): RequestHead | undefined {
     try {
       return readNodeHead(raw)
     } catch (error) {
       if (!(error instanceof RequestError)) throw error
-      this.#handler.onConnectionError(error.reason, peer, error.message)
-      const response = this.#handler.errorResponse(error)
+      onConnectionError(error.reason, peer, error.message)
+      const response = errorResponse(error)
       if (response === undefined) raw.socket.destroy()
       else closeWithError(raw.socket, response)
       return undefined
     }
+  }
+
+  /** Calls `onRequest` when the scheduler starts the request, unless it is refused, or its client has left. */
+  return (
+    raw: IncomingMessage,
+    rawResponse: ServerResponse,
+    onRequest: (request: IncomingRequest, response: NodeResponse) => void,
+  ): void => {
+    const { socket } = raw
+    let pipeline = pipelines.get(socket)
+    if (pipeline === undefined) pipelines.set(socket, (pipeline = createPipeline(socket)))
+    const peer = readPeerAddress(socket)
+    const fail = (error: Error): void => {
+      socket.destroy()
+      onConnectionError('internal_error', peer, error.stack)
+    }
+    const start = (): void => {
+      const head = readHead(raw, peer)
+      if (head === undefined) return
+      const request = createRequest(raw, head, peer, fail)
+      const response = new NodeResponse(request, rawResponse, isDraining)
+      limitSending(rawResponse, request, sendTimeoutMs, onConnectionError, () => response.destroy())
+      const serve = ownedBy(request, () => {
+        if (!response.isDestroyed) onRequest(request, response)
+      })
+      // Node emits a request before it has parsed the body that arrived with it.
+      if (request.isComplete) scheduler.schedule(serve)
+      else setImmediate(() => scheduler.schedule(serve))
+    }
+    void pipeline(rawResponse, ownedBy({ fail }, start))
   }
 }
 

@@ -6,7 +6,7 @@ import type { IncomingRequest, RequestBodyHandler } from '../../src/http1/server
 import { RequestBody } from '../../src/http1/server/request-body.ts'
 import type { OutgoingResponse } from '../../src/http1/server/outgoing-response.ts'
 import { RequestQueue } from '../../src/http1/server/request-queue.ts'
-import { NodeRequests } from '../../src/node-http/node-requests.ts'
+import { createRequestTaker } from '../../src/node-http/node-requests.ts'
 import type { NodeResponse } from '../../src/node-http/node-response.ts'
 import { eventually } from '../support/eventually.ts'
 import { listenLocally } from '../support/local-server.ts'
@@ -103,7 +103,7 @@ const servers: [name: string, start: (serve: Serve) => Promise<FaultyServer>][] 
 
 async function startNodeServer(serve: Serve): Promise<FaultyServer> {
   const reports: string[] = []
-  const requests = new NodeRequests({
+  const take = createRequestTaker({
     scheduler: new RequestQueue(),
     sendTimeoutMs: 60_000,
     isDraining: () => false,
@@ -111,7 +111,7 @@ async function startNodeServer(serve: Serve): Promise<FaultyServer> {
     errorResponse: () => undefined,
   })
   const server = createServer((raw: IncomingMessage, rawResponse: ServerResponse) =>
-    requests.take(raw, rawResponse, serve),
+    take(raw, rawResponse, serve),
   )
   return { url: `http://127.0.0.1:${await listenLocally(server)}`, reports: () => reports.join() }
 }

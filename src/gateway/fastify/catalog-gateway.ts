@@ -10,7 +10,7 @@ import type { RuleReference } from '../../policy/index.ts'
 import { openGateway, type OpenedGateway } from '../bootstrap/open-gateway.ts'
 import { openObservability } from '../bootstrap/open-observability.ts'
 import { refusal } from '../../catalog-api/index.ts'
-import { NodeRequests, type NodeResponse } from '../../node-http/index.ts'
+import { createRequestTaker, type NodeResponse } from '../../node-http/index.ts'
 import { clientBounds } from '../bounds.ts'
 import { createRequestErrorResponse } from '../error-response.ts'
 import type { Trace } from '../trace.ts'
@@ -118,7 +118,7 @@ function serve(
   const traces = new WeakMap<FastifyRequest, Trace>()
   const active = new Set<NodeResponse>()
   let isDraining = false
-  const requests = new NodeRequests({
+  const takeRequest = createRequestTaker({
     scheduler: limiting.requestQueue,
     sendTimeoutMs: clientBounds.sendTimeoutMs,
     isDraining: () => isDraining,
@@ -137,7 +137,7 @@ function serve(
     const authenticator = authenticate && {
       authenticate: () => authenticateByApplication(() => authenticate(request)),
     }
-    requests.take(request.raw, reply.raw, (received, response) => {
+    takeRequest(request.raw, reply.raw, (received, response) => {
       active.add(response)
       response.onClose.add(() => active.delete(response))
       traces.set(request, handler.onRequest(received, response, authenticator))

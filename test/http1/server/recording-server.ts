@@ -4,7 +4,7 @@ import { connect, type Server, type Socket } from 'node:net'
 import type { IncomingRequest } from '../../../src/http1/server/incoming-request.ts'
 import type { OutgoingResponse } from '../../../src/http1/server/outgoing-response.ts'
 import { RequestQueue } from '../../../src/http1/server/request-queue.ts'
-import { NodeRequests } from '../../../src/node-http/node-requests.ts'
+import { createRequestTaker } from '../../../src/node-http/node-requests.ts'
 import { listenLocally } from '../../support/local-server.ts'
 import { respondText, runServer } from './running-server.ts'
 
@@ -68,7 +68,7 @@ export async function startRecordingListener(): Promise<RecordingServer> {
 /** Runs a server of node:http whose requests are taken as those of an application. */
 export async function startNodeRequests(): Promise<RecordingServer> {
   const errors: (string | undefined)[] = []
-  const requests = new NodeRequests({
+  const take = createRequestTaker({
     scheduler: new RequestQueue(),
     sendTimeoutMs: 60_000,
     isDraining: () => false,
@@ -76,7 +76,7 @@ export async function startNodeRequests(): Promise<RecordingServer> {
     errorResponse: () => undefined,
   })
   const serve = (raw: IncomingMessage, rawResponse: ServerResponse): void =>
-    requests.take(raw, rawResponse, (request, response) => serveRecorded(recorder, request, response))
+    take(raw, rawResponse, (request, response) => serveRecorded(recorder, request, response))
   const server = createServer({ requireHostHeader: false }, serve)
     .on('checkContinue', serve)
     .on('checkExpectation', serve)
