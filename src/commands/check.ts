@@ -72,7 +72,7 @@ export function checkCommand(io: Io): Command {
       if (probe) await probeUpstreams(settings.upstreams, loaded.set, outbound, io)
       const ignored = await listIgnoredFiles(settings.policies.folder)
       const warnings = [
-        ...ignored.map(({ path }) => `${path} is not read; expected the extension .yaml or .yml`),
+        ...ignored.map((name) => `the policies have ${name}, which is not read; expected .yaml or .yml`),
         ...outbound.malformedNoProxy.map(
           (entry) => `NO_PROXY: the entry ${quoteForMessage(entry)} is malformed, and matches no host`,
         ),

@@ -1,12 +1,9 @@
 import type { Command } from 'commander'
-import type { GatewaySettings } from '../../config/index.ts'
 import {
   assertAnyPolicy,
   createPolicyVocabulary,
   createSettingsVocabulary,
-  type LoadedPolicies,
   loadPolicies,
-  type PolicyVocabulary,
 } from '../../policy/index.ts'
 import { collect, readConfig } from '../common/arguments.ts'
 import { CommandFailure, runStep } from '../common/command-failure.ts'
@@ -44,11 +41,7 @@ export function addReport(
 }
 
 /** Policies, what may be in them, and the settings of `--config`. */
-export interface SourcePolicies extends LoadedPolicies {
-  readonly folders: readonly string[]
-  readonly vocabulary: PolicyVocabulary
-  readonly settings: GatewaySettings | undefined
-}
+export type SourcePolicies = Awaited<ReturnType<typeof loadSources>>
 
 /** Completes a command about the policies of `--policies`, or else of the settings. `find` takes these, and what the command is given. */
 export function addSourceReport(
@@ -75,11 +68,7 @@ export const configOption = [
 const anySettings = createPolicyVocabulary({ acceptsDevelopment: true })
 
 /** Loads the policies of folders; without any, those of the settings. Throws CommandFailure with all errors in them, and if there are none. */
-export async function loadSources(
-  paths: readonly string[],
-  config: string | undefined,
-  io: Io,
-): Promise<SourcePolicies> {
+export async function loadSources(paths: readonly string[], config: string | undefined, io: Io) {
   const settings = config === undefined ? undefined : await readConfig(config, io)
   const vocabulary = settings === undefined ? anySettings : createSettingsVocabulary(settings)
   const folders = paths.length === 0 ? (settings?.policies.folder ?? []) : paths

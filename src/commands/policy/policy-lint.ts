@@ -27,7 +27,7 @@ async function lint(loaded: SourcePolicies, options: { readonly strict?: true })
   const known = loaded.settings && listKnownCredentials(loaded.settings, keys)
   const ignored = await listIgnoredFiles(loaded.folders)
   const findings = [
-    ...ignored.map(({ name }): Finding => {
+    ...ignored.map((name): Finding => {
       const message = 'is not read; expected .yaml or .yml'
       return { level: 'info', check: 'ignored', file: name, line: 1, message }
     }),

@@ -19,8 +19,7 @@ export async function openPolicies(bootstrap: Bootstrap, audit: AuditLog) {
   const { folder, kubernetes } = settings.policies
   const vocabulary = createSettingsVocabulary(settings)
   // A folder that cannot be read is an error of its policies.
-  const ignored = await listIgnoredFiles(folder).catch(() => [])
-  const files = ignored.map(({ name }) => name)
+  const files = await listIgnoredFiles(folder).catch(() => [])
   if (files.length > 0) log.warn({ files }, 'files beside policies ignored: expected .yaml or .yml')
   // Imported on demand: a gateway without policies in Kubernetes does not load the client.
   const opener = kubernetes && (await import('./open-policy-resources.ts'))

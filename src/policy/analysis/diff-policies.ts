@@ -1,7 +1,7 @@
 import { type Identifier, isWithin, type Permission } from '../../catalog-api/index.ts'
 import { groupBy, runAtOnce } from '../../lib/index.ts'
 import type { Condition } from '../conditions/condition.ts'
-import type { ConditionResult, Step } from '../engine/evaluate.ts'
+import type { ConditionResult } from '../engine/evaluate.ts'
 import { isNamespaceMember, type ObjectPosition } from '../engine/object-position.ts'
 import { revisionSteps } from '../engine/policy-revision.ts'
 import {
@@ -116,14 +116,10 @@ interface Known {
 
 const nothing: Known = { caller: anyCaller, conditions: new Map() }
 
-/** A rule or a restriction that may apply, and what that depends on. */
-interface Dependency extends Pick<Step, 'match'> {
-  readonly effect: 'allow' | 'deny'
-  readonly condition: string | undefined
-  readonly leaves: Omit<ReportedPart, 'rules'> | undefined
-}
-
 type Side = ReturnType<typeof createSide>
+
+/** A rule or a restriction that may apply, and what that depends on. */
+type Dependency = ReturnType<ReturnType<Side>['listDependencies']>[number]
 
 /**
  * Returns a function that answers as far as that is known; the answer is undefined if it is open. Conditions that the permission
@@ -143,7 +139,7 @@ function createSide(set: PolicySet, position: ObjectPosition, permission: Permis
     const answer: Answer = { allowed: kind === 'allowed', rule: by && reportRule(by), ...restriction }
     return {
       answer: isOpen ? undefined : answer,
-      listDependencies: (): readonly Dependency[] =>
+      listDependencies: () =>
         [...possible, ...restrictions].map((step) => ({
           effect: step.rule.effect,
           match: step.match,

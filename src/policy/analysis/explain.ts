@@ -15,7 +15,7 @@ import { namespaceKey, objectPosition } from '../engine/object-position.ts'
 import { knownFromPrincipal } from '../engine/subject.ts'
 import type { PolicySet } from '../policy-set.ts'
 import { formatTags } from '../tags/object-tags.ts'
-import { findContact, findGrounds, getDenialStatus } from '../visibility/concealment.ts'
+import { describeDenial } from '../visibility/concealment.ts'
 import { decideListing } from '../visibility/visibility.ts'
 import {
   formatAnswer,
@@ -45,12 +45,7 @@ export function explain(
   const { decision, byVisibility } = decideListing(set, request)
   const { allowed, rule } = decision
   const restriction = allowed ? set.findRestriction(request) : undefined
-  const status = allowed ? undefined : getDenialStatus(set, request)
-  const isReadable = status === 403
-  const grounds = {
-    message: isReadable ? findGrounds(set, request, decision).message : undefined,
-    contact: isReadable ? findContact(set, request, decision) : undefined,
-  }
+  const { status, ...grounds } = allowed ? {} : describeDenial(set, request, decision)
   const report = {
     decision,
     ...(byVisibility && { isByVisibility: true }),

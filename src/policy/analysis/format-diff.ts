@@ -1,4 +1,4 @@
-import { formatIdentifierText, type Permission } from '../../catalog-api/index.ts'
+import { formatIdentifierText } from '../../catalog-api/index.ts'
 import { groupBy } from '../../lib/index.ts'
 import type { ObjectPosition } from '../engine/object-position.ts'
 import { anonymousSubject } from '../engine/subject.ts'
@@ -76,13 +76,10 @@ function formatCaller({ anonymous, user, key, groups, notInGroups }: ReportedCal
 }
 
 /** A change of several operations, at several positions, for the same callers by the same rules. */
-interface ChangeSummary extends Omit<PolicyChange, 'operation' | keyof ObjectPosition> {
-  readonly operations: ReadonlySet<Permission>
-  readonly positions: readonly ObjectPosition[]
-}
+type ChangeSummary = ReturnType<typeof summarizeDiff>[number]
 
 /** Summarizes changes for people: those that differ only in the operation or the position are one. */
-function summarizeDiff(changes: readonly PolicyChange[]): readonly ChangeSummary[] {
+function summarizeDiff(changes: readonly PolicyChange[]) {
   const byCase = groupBy(changes, (change) => JSON.stringify({ ...change, operation: undefined }))
   const merged = groupBy(byCase.values(), (alike) =>
     JSON.stringify(alike.map((change) => ({ ...change, namespace: undefined, table: undefined }))),

@@ -1,12 +1,7 @@
-import {
-  type FactName,
-  getOperation,
-  type OperationName,
-  operationNames,
-  type Permission,
-} from '../../catalog-api/index.ts'
+import type { Permission } from '../../catalog-api/index.ts'
 import { type ConditionFact, type ConditionInput, factValue, known } from './authorization-request.ts'
 import { isUnderFolder } from './condition-functions.ts'
+import { listStating } from './permission-facts.ts'
 
 /**
  * What a policy requires of commits: that every new version has these metadata keys, each with a visible value; or that
@@ -21,12 +16,12 @@ export function createRequirement(requirement: RequirementData) {
   const [permissions, facts, message]: [readonly Permission[], readonly ConditionFact[], string] =
     'metadata' in requirement
       ? [
-          listOperationsWith('metadata'),
+          listStating('metadata'),
           ['metadata'],
           `a new version must have the metadata ${requirement.metadata.join(', ')}`,
         ]
       : [
-          [...listOperationsWith('manifestPath'), 'ChooseLocation', 'ChooseStorage'],
+          [...listStating('manifestPath'), 'ChooseLocation', 'ChooseStorage'],
           ['location', 'manifestPath'],
           // It does not name the folders: they may be hidden from the caller.
           'data may be in some folders only',
@@ -49,8 +44,4 @@ export function isViolated(requirement: RequirementData, { operation, permission
   if (permission === 'ChooseStorage') return true
   const path = factValue(permission === 'ChooseLocation' ? location : manifestPath)
   return !requirement.folders.some((folder) => isUnderFolder(path, folder))
-}
-
-function listOperationsWith(fact: FactName): readonly OperationName[] {
-  return operationNames.filter((name) => getOperation(name).facts.some(([stated]) => stated === fact))
 }

@@ -198,13 +198,20 @@ export function listWords(fact: 'mode' | 'behavior', permissions: Iterable<Permi
   return new Set(words.map(canonicalizeWord))
 }
 
+/** Lists the operations whose requests may state a fact. */
+export function listStating(fact: FactName, among: readonly Operation[] = operations): readonly Permission[] {
+  return among.filter(({ facts }) => facts.some(([name]) => name === fact)).map(({ name }) => name)
+}
+
 /** Lists the operations that require a permission, with its facts there; those that requests may state are pending. */
 function listFactsOf(permission: Permission) {
   return factsByPermission.get(permission) ?? []
 }
 
+const operations = operationNames.map(getOperation)
+
 const factsByPermission = groupBy(
-  operationNames.map(getOperation).flatMap((operation) => {
+  operations.flatMap((operation) => {
     const all = allPending(operation)
     const own = { permission: operation.name, on: 'itself', facts: operationFactsOf(operation, [], all) }
     const others = getRequirements(operation).map((requirement) => {

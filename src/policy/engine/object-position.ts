@@ -7,6 +7,7 @@ import {
   isInNamespace,
   isOperationName,
   type ObjectKind,
+  operationNames,
   type Permission,
 } from '../../catalog-api/index.ts'
 
@@ -21,9 +22,13 @@ export function objectPosition(kind: ObjectKind, id: Identifier): ObjectPosition
   return { namespace: id.slice(0, depth), table: id[depth] }
 }
 
-/** Whether restrictions leave a part of a table to the permission. They deny all others. */
+/** Those to which restrictions leave a part of a table. They deny all others. */
+export const readingOperations: readonly Permission[] = operationNames.filter(
+  (name) => getOperation(name).readsPart !== undefined,
+)
+
 export function readsPart(permission: Permission): boolean {
-  return isOperationName(permission) && getOperation(permission).readsPart !== undefined
+  return readingOperations.includes(permission)
 }
 
 export function isNamespaceMember(permission: Permission): boolean {

@@ -1,8 +1,7 @@
 import { z } from 'zod'
-import { operationNames } from '../../catalog-api/index.ts'
 import { getMembers, isObject } from '../../lib/index.ts'
 import { getValue } from '../../settings/index.ts'
-import { readsPart } from '../engine/object-position.ts'
+import { readingOperations, readsPart } from '../engine/object-position.ts'
 import { columnTypes, type VisibleColumns } from '../restrictions/column-types.ts'
 import { FilterError } from '../restrictions/filter-tokens.ts'
 import { readRows, type WrittenRestriction } from '../restrictions/restriction.ts'
@@ -67,8 +66,6 @@ const visibleColumns = either(
 function isWithout(columns: unknown): columns is z.output<typeof columnsWithout> {
   return Array.isArray(getMembers(columns)['without'])
 }
-
-const readingOperations = operationNames.filter(readsPart)
 
 export function createRestrictionSchema({ tables }: NameSchemas) {
   return checked(

@@ -1,7 +1,7 @@
 import type { Principal } from '../../identity/index.ts'
 import { memoizeByObject } from '../../lib/index.ts'
 import type { RuleReference } from '../engine/decision.ts'
-import type { ColumnType, VisibleColumns } from './column-types.ts'
+import type { VisibleColumns } from './column-types.ts'
 import { printFilter, type PrintVariable, quoteText } from './print-filter.ts'
 
 /** A restriction as the policy has it. With `without`, it leaves the declared columns of a table without these tags. */
@@ -105,16 +105,11 @@ export function listStructs(path: string): readonly string[] {
   return structs
 }
 
-export interface RestrictionReport {
-  readonly rule: RuleReference
-  /** Types by the path of the column. */
-  readonly columns: Readonly<Record<string, ColumnType>>
-  /** The condition on rows as the policy has it; undefined for all rows. */
-  readonly rows?: string
-}
+export type RestrictionReport = ReturnType<typeof describeRestriction>
 
-export function describeRestriction({ rule, columns, rows }: NamedRestriction): RestrictionReport {
-  return { rule, columns: Object.fromEntries(columns), ...(rows && { rows: rows.shown }) }
+/** With the types of columns by their path, and the condition on rows as the policy has it; undefined for all rows. */
+export function describeRestriction({ rule, columns, rows }: NamedRestriction) {
+  return { rule, columns: Object.fromEntries(columns), rows: rows?.shown }
 }
 
 /** Columns that the caller does not see may be named: their type is that of the literal. */

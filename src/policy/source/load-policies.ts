@@ -72,20 +72,18 @@ function createUnreadable(problems: ParsedPolicies['problems']): ParsedPolicies 
 /** The policies of one or several sources, those with `mode: shadow` included, not compiled yet. */
 export type PolicyContents = Omit<ParsedPolicies, 'problems'>
 
-interface CompiledPolicies {
+export interface LoadedPolicies extends Pick<PolicyContents, 'tests'> {
   /** In force: without policies with `mode: shadow`. */
   readonly set: PolicySet
   /** With policies with `mode: shadow` in force too. */
   readonly withShadowPolicies: PolicySet
 }
 
-export interface LoadedPolicies extends CompiledPolicies, Pick<PolicyContents, 'tests'> {}
-
 /** Compiles documents with unique names. */
 export function* compileDocuments(
   documents: readonly PolicyDocument[],
   onConditionFailure?: ReportConditionFailure,
-): Steps<CompiledPolicies> {
+): Steps<Omit<LoadedPolicies, 'tests'>> {
   const enforced = documents.filter(({ isShadow }) => !isShadow)
   const set = yield* compileSteps(enforced, onConditionFailure)
   const hasShadows = enforced.length < documents.length

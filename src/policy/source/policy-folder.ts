@@ -1,18 +1,17 @@
-import type { BigIntStats, Dirent } from 'node:fs'
+import type { Dirent } from 'node:fs'
 import { readdir, readFile, realpath, stat } from 'node:fs/promises'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isWithin } from '../../lib/index.ts'
 import { PolicyError } from '../language/policy-document.ts'
 
-export interface PolicyFolder {
-  readonly path: string
-  /** Before the names of its files; empty or ends with `/`. */
-  readonly prefix: string
-}
+export type PolicyFolder = ReturnType<typeof namePolicyFolders>[number]
 
-/** Names the files of a folder by their path in it, those of several by their path in the folder around all of these. */
-export function namePolicyFolders(paths: readonly string[]): readonly PolicyFolder[] {
+/**
+ * Names the files of a folder by their path in it, those of several by their path in the folder around all of these: `prefix`,
+ * which is empty or ends with `/`, is before their names.
+ */
+export function namePolicyFolders(paths: readonly string[]) {
   const absolute = paths.map((path) => resolve(path))
   let around = absolute[0] ?? ''
   while (!absolute.every((path) => isWithin(path, around))) around = dirname(around)
@@ -63,13 +62,7 @@ function isRecentlyChanged({ status }: PolicyFile): boolean {
   return Math.abs(Date.now() - Number(status.ctimeMs)) < resolveTimeMs
 }
 
-interface PolicyFile {
-  /** See `namePolicyFolders`; separated by `/`. */
-  readonly name: string
-  /** Real path, with links resolved. */
-  readonly path: string
-  readonly status: BigIntStats
-}
+type PolicyFile = Awaited<ReturnType<typeof statFile>>
 
 /**
  * Lists policy files, sorted by name. Links are followed, hidden entries are skipped and each real file is listed once,
@@ -123,7 +116,8 @@ function byName(one: { readonly name: string }, other: { readonly name: string }
   return one.name < other.name ? -1 : 1
 }
 
-function statFile(path: string, name: string, entry?: Dirent): Promise<PolicyFile> {
+/** `name` is that of `namePolicyFolders`. The path is resolved, without links. */
+function statFile(path: string, name: string, entry?: Dirent) {
   return withFileErrors(name, async () => {
     const real = entry?.isSymbolicLink() === false ? path : await realpath(path)
     return { name, path: real, status: await stat(real, { bigint: true }) }
@@ -144,15 +138,13 @@ export function createFileError(file: string, message: string): PolicyError {
 }
 
 /** Lists files that are not read although their names suggest policies, such as backups of editors. */
-export async function listIgnoredFiles(
-  paths: readonly string[],
-): Promise<readonly Pick<PolicyFile, 'name' | 'path'>[]> {
-  const ofFolders = namePolicyFolders(paths).map(async ({ path: folder, prefix }) => {
-    const names = (await readdir(folder, { recursive: true })).map((name) => name.replaceAll(sep, '/'))
+export async function listIgnoredFiles(paths: readonly string[]): Promise<readonly string[]> {
+  const ofFolders = namePolicyFolders(paths).map(async ({ path, prefix }) => {
+    const names = (await readdir(path, { recursive: true })).map((name) => name.replaceAll(sep, '/'))
     return names
       .filter((name) => /\.(ya?ml|json)[^/]*$/i.test(name) && !isPolicyFile(name) && !/(^|\/)\./.test(name))
       .toSorted()
-      .map((name) => ({ name: prefix + name, path: join(folder, name) }))
+      .map((name) => prefix + name)
   })
   return (await Promise.all(ofFolders)).flat()
 }

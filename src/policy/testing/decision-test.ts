@@ -7,22 +7,9 @@ import { qualifiedRuleName, type RuleReference } from '../engine/decision.ts'
 import { getPolicyName } from '../language/for-each.ts'
 import type { PolicyDocument } from '../language/policy-document.ts'
 import type { PolicySet } from '../policy-set.ts'
-import { findGrounds, getDenialStatus } from '../visibility/concealment.ts'
+import { describeDenial } from '../visibility/concealment.ts'
 
-/** What a test expects. What is undefined may be anything. */
-interface Expectation {
-  readonly expected: 'allow' | 'deny'
-  /** The deciding rule, as its id or as policy/id. */
-  readonly expectedRule?: string | undefined
-  /** A part of what the denial says in the words of the policies. */
-  readonly expectedMessage?: string | undefined
-  /** The condition on rows that restrictions add. */
-  readonly expectedSends?: string | undefined
-  /** The columns that restrictions leave, in any order. */
-  readonly expectedColumns?: readonly string[] | undefined
-}
-
-export interface DecisionTest extends Expectation {
+export interface DecisionTest {
   /** Empty if the test has no name. */
   readonly name: string
   /** Name of the policy document that contains the test. */
@@ -32,6 +19,16 @@ export interface DecisionTest extends Expectation {
   readonly requests: readonly AuthorizationRequest[]
   /** Whether the requests also cover everything beneath the namespace. */
   readonly beneath: boolean
+  /** What is undefined of all that is expected may be anything. */
+  readonly expected: 'allow' | 'deny'
+  /** The deciding rule, as its id or as policy/id. */
+  readonly expectedRule?: string | undefined
+  /** A part of what the denial says in the words of the policies. */
+  readonly expectedMessage?: string | undefined
+  /** The condition on rows that restrictions add. */
+  readonly expectedSends?: string | undefined
+  /** The columns that restrictions leave, in any order. */
+  readonly expectedColumns?: readonly string[] | undefined
 }
 
 export type TestResult = ReturnType<typeof runTests>['results'][number]
@@ -47,7 +44,7 @@ interface Parts {
 
 interface Disagreement extends Parts {
   readonly operation: Permission
-  readonly rule?: RuleReference
+  readonly rule?: RuleReference | undefined
 }
 
 /**
@@ -65,18 +62,18 @@ export function runTests(
     const disagreements = requests.flatMap((request): readonly Disagreement[] => {
       const decision = beneath ? set.decideBeneath(request) : set.decide(request)
       if (decision.rule) decidingRules.add(qualifiedRuleName(decision.rule))
-      const isRead = expectedMessage !== undefined && getDenialStatus(set, request) === 403
-      const message = isRead ? findGrounds(set, request, decision).message : undefined
+      const isAsked = expectedMessage !== undefined && !decision.allowed
+      const { message } = isAsked ? describeDenial(set, request, decision) : {}
       const restriction = decision.allowed ? set.findRestriction(request) : undefined
       if (expectedSends !== undefined || expectedColumns !== undefined)
         for (const part of restriction?.parts ?? []) decidingRules.add(qualifiedRuleName(part.rule))
       const decided: Disagreement = {
         operation: request.permission,
         decided: decision.allowed ? 'allow' : 'deny',
-        ...(decision.rule && { rule: decision.rule }),
-        ...(message !== undefined && { message }),
-        ...(restriction?.rows !== undefined && { sends: restriction.rows }),
-        ...(restriction && { columns: [...restriction.columns.keys()] }),
+        rule: decision.rule,
+        message,
+        sends: restriction?.rows,
+        columns: restriction && [...restriction.columns.keys()],
       }
       return isExpected(test, decided) ? [] : [decided]
     })
@@ -96,10 +93,10 @@ function listUntested(decidingRules: ReadonlySet<string>, documents: readonly Po
 }
 
 function isExpected(
-  expectation: Expectation,
+  test: Omit<DecisionTest, 'requests' | 'beneath'>,
   { decided, rule, message, sends, columns }: Disagreement,
 ): boolean {
-  const { expected, expectedRule, expectedMessage, expectedSends, expectedColumns } = expectation
+  const { expected, expectedRule, expectedMessage, expectedSends, expectedColumns } = test
   const names = rule === undefined ? [] : [rule.rule, qualifiedRuleName(rule)]
   return (
     decided === expected &&

@@ -6,19 +6,14 @@ import {
   operationNames,
   type Permission,
 } from '../../catalog-api/index.ts'
-import {
-  noFacts,
-  type AuthorizationRequest,
-  type ConditionFact,
-} from '../conditions/authorization-request.ts'
+import type { AuthorizationRequest, ConditionFact } from '../conditions/authorization-request.ts'
 import type { Decision } from '../engine/decision.ts'
 import { outcomeApplies } from '../engine/evaluate.ts'
 import { objectPosition } from '../engine/object-position.ts'
 import { appendTo } from '../engine/policy-tree.ts'
 import { knownFromPrincipal } from '../engine/subject.ts'
-import type { PolicyDocument } from '../language/policy-document.ts'
 import type { PolicySet } from '../policy-set.ts'
-import { describePermissionsByKind } from './visibility.ts'
+import { findDescribing } from './visibility.ts'
 
 /** A caller that is allowed one of these on an object of the kind may know that it exists. */
 const permissionsToKnow = new Map<ObjectKind, OperationName[]>()
@@ -29,7 +24,7 @@ const permissionsToListReferences = operationNames.filter((name) => getOperation
 
 /** Facts of the refused operation do not matter; those of describing the object do. */
 function couldUse(policies: PolicySet, request: AuthorizationRequest, permission: Permission): boolean {
-  const operation = describePermissionsByKind.get(request.kind)?.operation ?? noFacts
+  const { operation } = findDescribing(request.kind)
   return policies.couldBeAllowed({ ...request, permission, operation })
 }
 
@@ -48,8 +43,7 @@ function canKnow(policies: PolicySet, request: AuthorizationRequest): boolean {
 }
 
 export function canDescribe(policies: PolicySet, request: AuthorizationRequest): boolean {
-  const describing = describePermissionsByKind.get(request.kind)
-  return describing !== undefined && couldUse(policies, request, describing.permission)
+  return couldUse(policies, request, findDescribing(request.kind).permission)
 }
 
 /** Whether the principal may list the tags and branches of a table, so that errors may name them. */
@@ -62,22 +56,13 @@ export function isConcealed(policies: PolicySet, request: AuthorizationRequest):
   const { kind, id, principal } = request
   // That of the root is no secret, whatever its policies say.
   if (id.length === 0) return false
-  const status = findOnDeny(policies, objectPosition(kind, id).namespace)
-  if (status !== undefined) return status === 404
+  const setting = policies.documentsAbove(objectPosition(kind, id).namespace)
+  const { namespace: deepest } = setting.findLast(({ onDeny }) => onDeny !== undefined) ?? {}
+  // If several policies of a namespace set it, 404 wins, because it conceals more.
+  if (deepest !== undefined)
+    return setting.some(({ namespace, onDeny }) => onDeny === 404 && namespace.length === deepest.length)
   // Anonymous callers always get 401, whether or not the object exists, so nothing needs to be concealed.
   return principal.method !== 'anonymous' && !canKnow(policies, request)
-}
-
-/** `onDeny` of the deepest namespace that sets it. If several policies of a namespace do, 404 wins, because it conceals more. */
-function findOnDeny(policies: PolicySet, namespace: Identifier): 403 | 404 | undefined {
-  const setting = policies.documentsAbove(namespace).filter(({ onDeny }) => onDeny !== undefined)
-  const deepest = setting.at(-1)
-  const isSetTo404 = setting.some((one) => one.onDeny === 404 && isSibling(one, deepest))
-  return isSetTo404 ? 404 : deepest?.onDeny
-}
-
-function isSibling({ namespace }: PolicyDocument, other: PolicyDocument | undefined): boolean {
-  return namespace.length === other?.namespace.length
 }
 
 /**
@@ -100,13 +85,15 @@ export function findContact(
   const above = policies.documentsAbove(objectPosition(kind, id).namespace)
   const withContact = above.filter(({ contact }) => contact !== undefined)
   const known = withContact.findLast(({ namespace }) => mayKnowNamespace(namespace))
-  return withContact.find((one) => isSibling(one, known))?.contact
+  return withContact.find(({ namespace }) => namespace.length === known?.namespace.length)?.contact
 }
 
-/** Returns the status of the response to a denial. Only a 403 says why. */
-export function getDenialStatus(policies: PolicySet, request: AuthorizationRequest): 401 | 403 | 404 {
-  if (isConcealed(policies, request)) return 404
-  return request.principal.method === 'anonymous' ? 401 : 403
+/** Returns the status of the response to a denial, and what it says: only a 403 says why. */
+export function describeDenial(policies: PolicySet, request: AuthorizationRequest, decision: Decision) {
+  if (isConcealed(policies, request)) return { status: 404 }
+  if (request.principal.method === 'anonymous') return { status: 401 }
+  const { message } = findGrounds(policies, request, decision)
+  return { status: 403, message, contact: findContact(policies, request, decision) }
 }
 
 /** Why a request is denied, in the words of the rules that deny it or, if none does, of allows that their condition stops. */

@@ -3,6 +3,7 @@ import {
   getOperation,
   type Identifier,
   isOperationName,
+  type ObjectKind,
   operationNames,
   type Permission,
 } from '../../catalog-api/index.ts'
@@ -47,11 +48,7 @@ export interface Visibility {
   findVisibleBeneath(viewer: Viewer & { readonly id: Identifier }): Allowed | undefined
 }
 
-/**
- * The permission to describe an object, with the facts of any request to describe it: callers that may describe one
- * branch or tag of a table may know that the table exists.
- */
-export const describePermissionsByKind = new Map(
+const describing = new Map(
   operationNames.flatMap((permission) =>
     getOperation(permission).describesKinds.map(
       (kind) => [kind, { permission, operation: constantFacts(permission) }] as const,
@@ -59,13 +56,12 @@ export const describePermissionsByKind = new Map(
   ),
 )
 
-export const describePermissions = {
-  namespace: requireDescribePermission('namespace'),
-  table: requireDescribePermission('table'),
-}
-
-function requireDescribePermission(kind: VisibleKind) {
-  const found = describePermissionsByKind.get(kind)
+/**
+ * Returns the permission to describe an object, with the facts of any request to describe it: callers that may describe one
+ * branch or tag of a table may know that the table exists.
+ */
+export function findDescribing(kind: ObjectKind) {
+  const found = describing.get(kind)
   if (found === undefined) throw new Error(`no operation describes a ${kind}`)
   return found
 }
@@ -87,7 +83,7 @@ export function createVisibility(tree: PolicyTree, subjects: SubjectNumbers): Vi
 
     /** Of an object with an unknown id, conditions on it are decided for the caller. */
     function startEvaluation(kind: VisibleKind, position: TreePosition, id?: Identifier): Evaluation {
-      const { permission, operation } = describePermissions[kind]
+      const { permission, operation } = findDescribing(kind)
       const input = { principal, permission, kind, id, request, operation }
       return createEvaluation(input, caller, position, conditions[kind])
     }
@@ -179,8 +175,7 @@ function indexGrants({ nodes }: PolicyTree): ReadonlyMap<number | undefined, rea
 }
 
 function isDescribing({ permissions }: CompiledRule): boolean {
-  const { namespace, table } = describePermissions
-  return permissions.has(namespace.permission) || permissions.has(table.permission)
+  return (['namespace', 'table'] as const).some((kind) => permissions.has(findDescribing(kind).permission))
 }
 
 /** Binary search for the first grant whose node index is at least `number`. */

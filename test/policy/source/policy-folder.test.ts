@@ -179,7 +179,5 @@ it('lists files that are not read although their names suggest policies', async 
   const folder = await temporaryFolder()
   const names = ['a.yaml', 'deny.json', 'deny.yml.bak', 'README.md', '.hidden.yaml~', 'team/deny.yaml~']
   await writeFiles(folder, Object.fromEntries(names.map((name) => [name, readerPolicy('a', 'alice')])))
-  expect(await listIgnoredFiles([folder])).toEqual(
-    ['deny.json', 'deny.yml.bak', 'team/deny.yaml~'].map((name) => ({ name, path: join(folder, name) })),
-  )
+  expect(await listIgnoredFiles([folder])).toEqual(['deny.json', 'deny.yml.bak', 'team/deny.yaml~'])
 })

@@ -10,7 +10,7 @@ import {
   type WrittenPolicy,
   type WrittenRule,
 } from '../policy-builder.ts'
-import { findContact, getDenialStatus, isConcealed } from '../../../src/policy/visibility/concealment.ts'
+import { findContact, describeDenial, isConcealed } from '../../../src/policy/visibility/concealment.ts'
 
 const reads = (name: string): WrittenRule => ({
   id: 'read',
@@ -106,7 +106,7 @@ it.each<[onDeny: 403 | 404 | undefined, caller: string, status: number]>([
   ])
   const principal = caller === 'anonymous' ? anonymousPrincipal : createCaller(caller)
   const request = createAuthorizationRequest(principal, 'DropTable', 'table', ['p', 't'])
-  expect(getDenialStatus(set, request)).toBe(status)
+  expect(describeDenial(set, request, set.decide(request)).status).toBe(status)
 })
 
 // A transaction shows that its table exists, so it is concealed with its table.

@@ -6,18 +6,16 @@ import {
   isOperationName,
   isSameIdentifier,
   isWithin,
-  type Operation,
   operationNames,
   type Permission,
-  permissionNames,
 } from '../../../catalog-api/index.ts'
 import { groupBy } from '../../../lib/index.ts'
 import { type OperationFacts, unknown } from '../../conditions/authorization-request.ts'
 import type { Condition } from '../../conditions/condition.ts'
 import { matchesAny, sampleName } from '../../conditions/name-pattern.ts'
-import { constantFacts, factsAvailableFor } from '../../conditions/permission-facts.ts'
+import { constantFacts, factsAvailableFor, listStating } from '../../conditions/permission-facts.ts'
 import { createRuleReference, type LocatedRule } from '../../engine/compiled-rule.ts'
-import { readsPart, type ObjectPosition } from '../../engine/object-position.ts'
+import { readingOperations, type ObjectPosition } from '../../engine/object-position.ts'
 import { anonymousSubject, knownAsOnly, listSubjects, type Subject } from '../../engine/subject.ts'
 import { listNamedPermissions } from '../../language/policy-vocabulary.ts'
 import type { PolicyRule } from '../../language/policy-document.ts'
@@ -37,10 +35,6 @@ interface Way {
 
 const operations = operationNames.map(getOperation)
 const tableOperations = operations.filter(({ object }) => object === 'table')
-
-function listStating(fact: string, among: readonly Operation[] = operations): readonly Permission[] {
-  return among.filter(({ facts }) => facts.some(([name]) => name === fact)).map(({ name }) => name)
-}
 
 /** Removing or overwriting a table and creating it again replaces it with every branch. */
 const waysAroundBranches: readonly Way[] = [
@@ -150,7 +144,7 @@ function findUsedContent(own: LocatedRule, index: RuleIndex): readonly Remark[] 
 function findAnonymous(own: LocatedRule, index: RuleIndex): readonly Remark[] {
   const { restriction, effect, subjects, permissions } = own.rule
   if (effect === 'allow' || !subjects.any || subjects.anonymous) return []
-  const denied = [...permissions, ...(restriction === undefined ? [] : permissionNames.filter(readsPart))]
+  const denied = [...permissions, ...(restriction === undefined ? [] : readingOperations)]
   const ways = denied.map((permission): Way => ({ needs: [['own', permission]] }))
   const [open] = findOpenWays(own, index, { ways, callers: [anonymousSubject] })
   if (open === undefined) return []

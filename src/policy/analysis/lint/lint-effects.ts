@@ -1,8 +1,8 @@
-import { type Permission, permissionGroups, permissionNames } from '../../../catalog-api/index.ts'
+import { type Permission, permissionGroups } from '../../../catalog-api/index.ts'
 import type { Condition } from '../../conditions/condition.ts'
 import { sampleName } from '../../conditions/name-pattern.ts'
 import { createRuleReference, type LocatedRule } from '../../engine/compiled-rule.ts'
-import { readsPart } from '../../engine/object-position.ts'
+import { readingOperations } from '../../engine/object-position.ts'
 import {
   knownAsOnly,
   knownFromSubject,
@@ -13,7 +13,7 @@ import {
 import { describePermissionSet } from '../../language/policy-vocabulary.ts'
 import type { PolicyRule } from '../../language/policy-document.ts'
 import type { PolicySet, Question } from '../../policy-set.ts'
-import { describePermissions } from '../../visibility/visibility.ts'
+import { findDescribing } from '../../visibility/visibility.ts'
 import { formatRule, reportRule } from '../steps.ts'
 import { type Check, isNamed, isReached, note, type Remark, type RuleIndex, warn } from './check.ts'
 
@@ -119,13 +119,11 @@ function createShadowedFinder(index: RuleIndex): Check {
   }
 }
 
-const readPermissions = permissionNames.filter(readsPart)
-
 /** Callers may have further groups, so a caller that is only named here stands for a mistaken name. */
 function findNotAllowed(own: LocatedRule, { allows, listGrants }: RuleIndex): readonly Remark[] {
   const { restriction, subjects, permissions } = own.rule
   if (allows.length === 0) return []
-  const taken = restriction === undefined ? [...permissions] : readPermissions
+  const taken = restriction === undefined ? [...permissions] : readingOperations
   const isAllowed = (caller: Subject): boolean =>
     listGrants(caller).some((grant) => isReached(own, grant, taken))
   if (restriction === undefined && subjects.except !== undefined)
@@ -159,7 +157,7 @@ function findGrantsToEveryone({ rule: { permissions, subjects } }: LocatedRule):
 }
 
 const usingTables = ['query', 'write'].flatMap((group) => permissionGroups.get(group) ?? [])
-const opening = describePermissions.table.permission
+const opening = findDescribing('table').permission
 
 function findHalfGrants(own: LocatedRule, { set }: RuleIndex): readonly Remark[] {
   if (!usingTables.some((permission) => own.rule.permissions.has(permission))) return []
