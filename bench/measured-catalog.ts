@@ -106,7 +106,7 @@ async function addRows(database: CatalogDatabase, past: number): Promise<string>
       retainedName: 'none',
       manifestPath: `${location}/${version}`,
       manifestSize: 1000,
-      eTag: undefined,
+      eTag: null,
       namingScheme: 'V2',
       metadata: { author: 'ann' },
     })

@@ -243,7 +243,6 @@ async function inspectStagedVersions(
         branch,
         manifestPath: request.manifest_path,
         manifestSize: request.manifest_size,
-        eTag: request.e_tag,
         namingScheme: request.naming_scheme,
       })
       if (newest !== undefined && found.namingScheme !== newest.namingScheme) {

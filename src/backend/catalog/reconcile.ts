@@ -65,8 +65,7 @@ export async function publishVersion(
       await finishVersion(database, record)
       const last = version - replayableVersions - 1
       // The records before these were deleted with earlier versions.
-      const range = { objectId, branch, first: last - replayableVersions, last }
-      await deleteVersionRecords(database, { ...range, keepsMetadata: true })
+      await deleteVersionRecords(database, record, [last - replayableVersions, last], true)
       if (table.state === 'declared' && branch === mainBranch)
         await updateObject(database, objectId, { state: 'ready' })
     }),
@@ -75,8 +74,7 @@ export async function publishVersion(
 }
 
 async function deleteRecord({ database }: CatalogContext, record: VersionKey): Promise<void> {
-  const { objectId, branch, version } = record
-  await deleteVersionRecords(database, { objectId, branch, first: version, last: version })
+  await deleteVersionRecords(database, record, [record.version, record.version])
 }
 
 /**

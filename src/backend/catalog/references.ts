@@ -112,8 +112,8 @@ export const referenceOperations = {
       if (tag !== undefined)
         throw invalidInput(`the tag ${quoteForMessage(tag)} refers to the branch; delete it first`)
       await context.engine.branches.delete(location, name)
-      const all = { first: 0, last: Number.MAX_SAFE_INTEGER }
-      await deleteVersionRecords(context.database, { objectId: table.objectId, branch: name, ...all })
+      const branch = { objectId: table.objectId, branch: name }
+      await deleteVersionRecords(context.database, branch, [0, Number.MAX_SAFE_INTEGER])
       return {}
     })
   },

@@ -6,17 +6,15 @@ import { CatalogError } from 'catalog-gateway/catalog-api'
 import { databaseUnavailableError } from './postgres-errors.ts'
 import { Backoff, TimeoutExceeded, withTimeout } from 'catalog-gateway/lib'
 
-interface LockSession {
-  readonly client: Client
-  isLost: boolean
-  /** Makes the next work open another session. */
-  readonly lose: () => void
-  /** The last query; a connection runs one at a time. */
-  last: Promise<unknown>
-}
-
 /** Opens a connection; calls `onLost` when it breaks or ends, also while it is being opened. */
 type Connect = (onLost: () => void) => Promise<Client>
+
+interface LockSession {
+  readonly client: Client
+  readonly isLost: boolean
+  /** Computes the keys of the statement from names. */
+  readonly execute: (text: string, ...names: string[]) => Promise<boolean>
+}
 
 /** The timeout for a lock that another replica holds. */
 const lockTimeoutMs = 60_000
@@ -28,128 +26,118 @@ const acquirePastGate =
   'select case when pg_try_advisory_xact_lock_shared($2) then pg_try_advisory_lock($1) else false end as done'
 const release = 'select pg_advisory_unlock($1) as done'
 
+export type AdvisoryLocks = ReturnType<typeof openAdvisoryLocks>
+
 /**
- * Locks shared by all replicas on one PostgreSQL database. All locks of this process live on one dedicated connection:
+ * Locks shared by all replicas on one PostgreSQL database; `scope` separates those of different catalogs. All locks of this process live on one dedicated connection:
  * when the process or the connection ends, PostgreSQL releases them. All work of a process shares them: what must be
  * excluded there as well takes them under a process-local lock.
  *
  * A process that loses the connection cannot stop work that runs under the locks. So single steps are safe (files get
  * their names by `link`, the catalog never chooses a location again), and `assertHeld` prevents commits under a lost lock.
  * What remains is the deletion of a registered dataset, whose location can be registered again meanwhile.
+ *
+ * No statement waits for a lock, so one that takes longer than the timeout shows that the connection is lost.
  */
-export class AdvisoryLocks {
-  readonly #connect: Connect
-  /** Separates the locks of different catalogs. */
-  readonly #scope: string
-  readonly #statementTimeoutMs: number
-  readonly #currentSession = new AsyncLocalStorage<LockSession>()
-  #session: Promise<LockSession> | undefined
+export function openAdvisoryLocks(connect: Connect, scope: string, statementTimeoutMs: number) {
+  const currentSession = new AsyncLocalStorage<LockSession>()
+  let opened: Promise<LockSession> | undefined
 
-  /** No statement waits for a lock, so one that takes longer than the timeout shows that the connection is lost. */
-  constructor(connect: Connect, scope: string, statementTimeoutMs: number) {
-    this.#connect = connect
-    this.#scope = scope
-    this.#statementTimeoutMs = statementTimeoutMs
-  }
+  const computeKey = (name: string): string =>
+    createHash('sha256').update(`${scope} ${name}`).digest().readBigInt64BE().toString()
 
-  /** Runs `work` under a lock. Throws ServiceUnavailable (503) if another replica holds it past the timeout. */
-  async run<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
-    this.assertHeld()
-    const session = await this.#getSession()
-    await this.#acquire(session, name)
-    return await this.#runHolding(session, name, work)
-  }
-
-  /** Runs `work` under a lock unless another replica holds it. */
-  async runIfFree(name: string, work: () => Promise<void>): Promise<void> {
-    const session = await this.#getSession()
-    const isFree = await this.#execute(session, acquire, [this.#computeKey(name)])
-    if (isFree) await this.#runHolding(session, name, work)
-  }
-
-  /** Throws ServiceUnavailable (503) if the current work runs under a lost lock. */
-  assertHeld(): void {
-    if (this.#currentSession.getStore()?.isLost) throw databaseUnavailableError()
-  }
-
-  async close(): Promise<void> {
-    const session = await this.#session?.catch(() => undefined)
-    if (session === undefined) return
-    await withTimeout(session.client.end(), this.#statementTimeoutMs).catch(() => undefined)
-  }
-
-  async #runHolding<Result>(
-    session: LockSession,
-    name: string,
-    work: () => Promise<Result>,
-  ): Promise<Result> {
-    try {
-      return await this.#currentSession.run(session, work)
-    } finally {
-      // Not awaited: it precedes the next query of this process. A lost session holds no locks.
-      this.#execute(session, release, [this.#computeKey(name)]).catch(() => undefined)
+  /** A connection; it runs one statement at a time. */
+  async function openSession() {
+    const session = { isLost: false }
+    let last: Promise<unknown> = Promise.resolve()
+    const lose = (): void => {
+      // The next work opens another session.
+      if (!session.isLost) opened = undefined
+      session.isLost = true
     }
+    const client = await connect(lose).catch((error: unknown) => {
+      lose()
+      throw error
+    })
+    const run = async (text: string, names: readonly string[]): Promise<boolean> => {
+      if (session.isLost) throw databaseUnavailableError()
+      const query = client.query<{ done: boolean }>({ text, values: names.map(computeKey) })
+      try {
+        const { rows } = await withTimeout(query, statementTimeoutMs)
+        return rows[0]?.done === true
+      } catch (error) {
+        if (!(error instanceof TimeoutExceeded)) throw error
+        lose()
+        // Also frees the locks, if the server still answers.
+        client.end().catch(() => undefined)
+        throw databaseUnavailableError(error)
+      }
+    }
+    const execute = async (text: string, ...names: string[]): Promise<boolean> => {
+      const response = last.then(() => run(text, names))
+      last = response.catch(() => undefined)
+      return await response
+    }
+    return Object.assign(session, { client, execute })
   }
 
-  async #acquire(session: LockSession, name: string): Promise<void> {
-    const key = this.#computeKey(name)
-    const gate = this.#computeKey(`gate ${name}`)
-    const tryAcquire = () => this.#execute(session, acquirePastGate, [key, gate])
+  async function waitForLock(session: LockSession, name: string): Promise<void> {
+    const gate = `gate ${name}`
+    const tryAcquire = () => session.execute(acquirePastGate, name, gate)
     if (await tryAcquire()) return
     const deadline = Date.now() + lockTimeoutMs
     const pauses = new Backoff(pauseBounds)
     let hasGate = false
     try {
       while (Date.now() < deadline) {
-        if (!hasGate) hasGate = await this.#execute(session, acquire, [gate])
+        if (!hasGate) hasGate = await session.execute(acquire, gate)
         await setTimeout(pauses.next())
         if (await tryAcquire()) return
       }
     } finally {
-      if (hasGate) await this.#execute(session, release, [gate])
+      if (hasGate) await session.execute(release, gate)
     }
     throw new CatalogError('ServiceUnavailable', 'another replica holds the lock of this object; retry', {
       headers: { 'retry-after': '5' },
     })
   }
 
-  #getSession(): Promise<LockSession> {
-    return (this.#session ??= this.#openSession())
-  }
-
-  async #openSession(): Promise<LockSession> {
-    const state = { isLost: false, last: Promise.resolve() }
-    const lose = (): void => {
-      if (!state.isLost) this.#session = undefined
-      state.isLost = true
-    }
+  async function runHolding<Result>(
+    session: LockSession,
+    name: string,
+    work: () => Promise<Result>,
+  ): Promise<Result> {
     try {
-      return Object.assign(state, { client: await this.#connect(lose), lose })
-    } catch (error) {
-      lose()
-      throw error
+      return await currentSession.run(session, work)
+    } finally {
+      // Not awaited: it precedes the next query of this process. A lost session holds no locks.
+      session.execute(release, name).catch(() => undefined)
     }
   }
 
-  #computeKey(name: string): string {
-    return createHash('sha256').update(`${this.#scope} ${name}`).digest().readBigInt64BE().toString()
+  /** Throws ServiceUnavailable (503) if the current work runs under a lost lock. */
+  const assertHeld = (): void => {
+    if (currentSession.getStore()?.isLost) throw databaseUnavailableError()
   }
-  async #execute(session: LockSession, text: string, values: string[]): Promise<boolean> {
-    const response = session.last.then(async () => {
-      if (session.isLost) throw databaseUnavailableError()
-      const query = session.client.query<{ done: boolean }>({ text, values })
-      try {
-        const { rows } = await withTimeout(query, this.#statementTimeoutMs)
-        return rows[0]?.done === true
-      } catch (error) {
-        if (!(error instanceof TimeoutExceeded)) throw error
-        session.lose()
-        // Also frees the locks, if the server still answers.
-        session.client.end().catch(() => undefined)
-        throw databaseUnavailableError(error)
-      }
-    })
-    session.last = response.catch(() => undefined)
-    return await response
+
+  return {
+    assertHeld,
+    /** Runs `work` under a lock. Throws ServiceUnavailable (503) if another replica holds it past the timeout. */
+    async run<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
+      assertHeld()
+      const session = await (opened ??= openSession())
+      await waitForLock(session, name)
+      return await runHolding(session, name, work)
+    },
+    /** Runs `work` under a lock unless another replica holds it. */
+    async runIfFree(name: string, work: () => Promise<void>): Promise<void> {
+      const session = await (opened ??= openSession())
+      if (await session.execute(acquire, name)) await runHolding(session, name, work)
+    },
+    async close(): Promise<void> {
+      const session = await opened?.catch(() => undefined)
+      if (session === undefined) return
+      await withTimeout(session.client.end(), statementTimeoutMs).catch(() => undefined)
+    },
   }
 }

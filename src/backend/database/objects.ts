@@ -10,22 +10,15 @@ export function parseProperties(text: string): Properties {
   return JSON.parse(text) as Properties
 }
 
-interface ObjectEntry {
-  readonly objectId: string
-  readonly path: string
-  readonly properties: Properties
-}
+type ObjectEntry = NonNullable<Awaited<ReturnType<typeof find>>>
 
-export interface NamespaceEntry extends ObjectEntry {
-  readonly kind: 'namespace'
-}
+export type NamespaceEntry = Extract<ObjectEntry, { kind: 'namespace' }>
 
-/** `location` is relative to the data folder. */
-export interface TableEntry extends ObjectEntry {
-  readonly kind: 'table'
-  readonly location: string
-  readonly state: TableState
-}
+/** `location` is relative to the data folder of the catalog. */
+export type TableEntry = Extract<ObjectEntry, { kind: 'table' }>
+
+/** The data of a table, which may have been removed. */
+export type TableFolder = Pick<TableEntry, 'objectId' | 'location'>
 
 /** Names cannot contain a slash. */
 export function toPath(id: Identifier): string {
@@ -39,7 +32,7 @@ export function fromPath(path: string): Identifier {
 export async function findObject(
   database: CatalogDatabase,
   id: Identifier,
-): Promise<NamespaceEntry | TableEntry | undefined> {
+): Promise<ObjectEntry | undefined> {
   return await find(database, 'path', toPath(id))
 }
 
@@ -51,16 +44,13 @@ export async function findTableById(
   return entry?.kind === 'table' ? entry : undefined
 }
 
-async function find(
-  database: CatalogDatabase,
-  key: 'path' | 'object_id',
-  value: string,
-): Promise<NamespaceEntry | TableEntry | undefined> {
+async function find(database: CatalogDatabase, key: 'path' | 'object_id', value: string) {
   const row = await database.selectFrom('objects').selectAll().where(key, '=', value).executeTakeFirst()
   if (row === undefined) return undefined
+  const { location, state } = row
   const entry = { objectId: row.object_id, path: row.path, properties: parseProperties(row.properties) }
-  if (row.location === null || row.state === null) return { ...entry, kind: 'namespace' }
-  return { ...entry, kind: 'table', location: row.location, state: row.state }
+  if (location === null || state === null) return { ...entry, kind: 'namespace' as const }
+  return { ...entry, kind: 'table' as const, location, state }
 }
 
 /** Chooses the id and the location of a table at random: the location does not reveal the name. */
@@ -153,12 +143,6 @@ export async function hasChildren(database: CatalogDatabase, path: string): Prom
   return (await children.limit(1).executeTakeFirst()) !== undefined
 }
 
-/** The data folder of a table, relative to that of the catalog. */
-export interface TableFolder {
-  readonly objectId: string
-  readonly location: string
-}
-
 /**
  * Removes a table, or a namespace with all that it contains, and records the folders of the tables as leftovers. Must run in
  * a transaction; uses a fixed number of statements, because it blocks others.
@@ -176,11 +160,8 @@ export async function removeObject(database: CatalogDatabase, path: string): Pro
     .where('location', 'is not', null)
     .select((select) => [select.ref('location').$notNull().as('location'), 'object_id'])
   await database.insertInto('leftovers').columns(['location', 'object_id']).expression(tables).execute()
-  const rows = await database
-    .deleteFrom('objects')
-    .where(isRemoved)
-    .returning(['object_id as objectId', 'location'])
-    .execute()
+  const removed = database.deleteFrom('objects').where(isRemoved)
+  const rows = await removed.returning(['object_id as objectId', 'location']).execute()
   return rows.flatMap(({ objectId, location }) => (location === null ? [] : [{ objectId, location }]))
 }
 

@@ -4,53 +4,42 @@ import { Kysely, type LogConfig, SqliteDialect, type SqliteDatabase, type Sqlite
 import Libsql from 'libsql'
 import type { Logger } from 'pino'
 import type { BackendSettings } from '../settings/backend-settings.ts'
-import type { AdvisoryLocks } from './advisory-locks.ts'
 import { openPostgres } from './postgres.ts'
-import { type CatalogDatabase, migrateDatabase, type CatalogTables } from './schema.ts'
-
-export interface OpenedDatabase {
-  readonly database: CatalogDatabase
-  /** Undefined if this process uses the database alone. */
-  readonly locks: AdvisoryLocks | undefined
-  readonly close: () => Promise<void>
-}
-
-/** PostgreSQL, or a SQLite file in its own folder or the data folder. Rejects with a plain error. */
-export async function openDatabase(
-  { store: { folder, postgres }, data }: Pick<BackendSettings, 'store' | 'data'>,
-  log: Logger,
-  queryLog?: LogConfig,
-): Promise<OpenedDatabase> {
-  if (postgres === undefined) {
-    const location = folder ?? data.folder
-    if (location === undefined) throw new Error('no folder configured for the store')
-    await makeFolder(location)
-    const database = await openSqlite(join(location, 'catalog.sqlite'), queryLog)
-    return { database, locks: undefined, close: () => database.destroy() }
-  }
-  return await openPostgres(postgres, log, queryLog)
-}
+import { migrateDatabase, type CatalogTables } from './schema.ts'
 
 /** How long opening waits for another process that holds the file. */
 const busyTimeoutMs = 1000
 
 /**
- * Creates a missing file and migrates its schema. A commit is on disk before it resolves. The file is exclusive to this
- * process: a second process that opens it fails.
+ * PostgreSQL, or a SQLite file in its own folder or the data folder; without `locks` this process uses the database alone.
+ * Migrates the schema. Rejects with a plain error.
  */
-async function openSqlite(file: string, queryLog: LogConfig = []): Promise<CatalogDatabase> {
-  const connection = connect(file)
+export async function openDatabase(
+  { store: { folder, postgres }, data }: Pick<BackendSettings, 'store' | 'data'>,
+  log: Logger,
+  queryLog: LogConfig = [],
+) {
+  if (postgres !== undefined) return await openPostgres(postgres, log, queryLog)
+  const location = folder ?? data.folder
+  if (location === undefined) throw new Error('no folder configured for the store')
+  await makeFolder(location)
+  const connection = connect(join(location, 'catalog.sqlite'))
   const dialect = new SqliteDialect({ database: connection })
   const database = new Kysely<CatalogTables>({ dialect, log: queryLog })
+  const close = () => database.destroy()
   try {
     await migrateDatabase(database)
   } catch (error) {
-    await database.destroy()
+    await close()
     throw error
   }
-  return database
+  return { database, locks: undefined, close }
 }
 
+/**
+ * Creates a missing file. A commit is on disk before it resolves. The file is exclusive to this process: a second process that
+ * opens it fails.
+ */
 function connect(file: string): SqliteDatabase {
   const connection = new Libsql(file)
   try {

@@ -7,7 +7,7 @@ import pg from 'pg'
 import { parseIntoClientConfig } from 'pg-connection-string'
 import type { Logger } from 'pino'
 import { type BackendSettings, postgresUrlSchema } from '../settings/backend-settings.ts'
-import { AdvisoryLocks } from './advisory-locks.ts'
+import { openAdvisoryLocks } from './advisory-locks.ts'
 import { databaseUnavailableError, isConflict } from './postgres-errors.ts'
 import { migrateDatabase, type CatalogDatabase, type CatalogTables } from './schema.ts'
 
@@ -46,7 +46,7 @@ export async function openPostgres(
       })
     }
   }
-  const locks = new AdvisoryLocks(
+  const locks = openAdvisoryLocks(
     (onLost) => connectForLocks(new Client(), onLost, silenceMs.locks),
     schema,
     silenceMs.locks,
@@ -131,20 +131,16 @@ async function requirePrimary(client: pg.ClientBase): Promise<void> {
 
 async function connectForLocks(client: pg.Client, onLost: () => void, timeoutMs: number): Promise<pg.Client> {
   // Attached at once: an unhandled error event would end the process.
-  client.on('error', onLost)
-  client.on('end', onLost)
+  client.on('error', onLost).on('end', onLost)
   try {
     await client.connect()
     await withTimeout(client.query(keepAliveSettings), timeoutMs)
     await withTimeout(requirePrimary(client), timeoutMs)
+    return client
   } catch (error) {
-    // Another one may be opened instead, which is not lost when this one ends.
-    client.off('error', onLost).off('end', onLost)
-    client.on('error', () => undefined)
     client.end().catch(() => undefined)
     throw error
   }
-  return client
 }
 
 /** 64-bit numbers are parsed as numbers, as in SQLite: the catalog API has none beyond 2^53. */

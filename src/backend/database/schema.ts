@@ -44,7 +44,7 @@ interface VersionTable {
   metadata: string | null
   state: VersionState
   /** The name of the retained manifest. */
-  kept_name: string | null
+  kept_name: string
   created_at: number
 }
 
@@ -102,8 +102,8 @@ export interface CatalogTables {
 export type CatalogDatabase = Kysely<CatalogTables>
 
 /**
- * Creates the root and, if missing, the tables and the `schema` of PostgreSQL. Safe for concurrent processes. Rejects with a
- * plain error.
+ * Creates the tables and the `schema` of PostgreSQL if they are missing. Safe for concurrent processes. Rejects with a plain
+ * error.
  */
 export async function migrateDatabase(database: CatalogDatabase, schema?: string): Promise<void> {
   // In SQLite, text is compared by code points and sorted in the byte order of UTF-8, as names are.
@@ -115,8 +115,8 @@ export async function migrateDatabase(database: CatalogDatabase, schema?: string
       getMigrations: async () => ({
         '0001-catalog': {
           async up(migrated) {
-            for (const statement of createTables.replaceAll('NAME', nameType).split(';'))
-              await sql.raw(statement).execute(migrated)
+            const statements = createTables.replaceAll('NAME', nameType).replace('RANDOM', randomUUID())
+            for (const statement of statements.split(';')) await sql.raw(statement).execute(migrated)
           },
         },
       }),
@@ -126,22 +126,9 @@ export async function migrateDatabase(database: CatalogDatabase, schema?: string
   })
   const { error } = await migrator.migrateToLatest()
   if (error !== undefined) throw new Error('migration of the catalog database failed', { cause: error })
-  await database
-    .insertInto('objects')
-    .values({
-      object_id: 'root',
-      path: '',
-      parent_path: null,
-      name: '',
-      kind: 'namespace',
-      properties: '{}',
-      created_at: Date.now(),
-    })
-    .onConflict((conflict) => conflict.doNothing())
-    .execute()
 }
 
-/** For both databases. The index by state is for repairs, and before every read. */
+/** For both databases, with the root and an id. The index by state is for repairs, and before every read. */
 const createTables = `
 create table if not exists objects (
   object_id text primary key,
@@ -189,15 +176,13 @@ create table if not exists table_jobs (
   created_at bigint not null,
   started_at bigint,
   ended_at bigint
-)`
+);
+insert into objects (object_id, path, name, kind, properties, created_at)
+  values ('root', '', '', 'namespace', '{}', 0) on conflict do nothing;
+insert into catalog_identity values ('catalog', 'RANDOM', 'new') on conflict do nothing`
 
-/** A new database gets an id. `isMarked`: whether the storage of its tables carries the id. */
+/** `isMarked`: whether the storage of its tables carries the id of the catalog. */
 export async function readCatalogIdentity(database: CatalogDatabase) {
-  await database
-    .insertInto('catalog_identity')
-    .values({ name: 'catalog', catalog_id: randomUUID(), state: 'new' })
-    .onConflict((conflict) => conflict.doNothing())
-    .execute()
   const { catalog_id: catalogId, state } = await database
     .selectFrom('catalog_identity')
     .select(['catalog_id', 'state'])

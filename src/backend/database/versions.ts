@@ -10,16 +10,13 @@ export interface VersionKey {
 }
 
 /** The record of a version that a client commits, or of any version that is to be deleted. */
-export type VersionRecord = ReturnType<typeof toRecord>
+export type VersionRecord = Omit<Awaited<ReturnType<typeof listPendingVersions>>[number], 'metadata'>
 
-export async function findVersion(
-  database: CatalogDatabase,
-  { objectId, branch, version }: VersionKey,
-): Promise<VersionRecord | undefined> {
+export async function findVersion(database: CatalogDatabase, { objectId, branch, version }: VersionKey) {
   const found = await selectVersions(database)
     .where((where) => where.and({ object_id: objectId, branch, version }))
     .executeTakeFirst()
-  return found && toRecord(found)
+  return found && { ...found, metadata: found.metadata ? parseProperties(found.metadata) : undefined }
 }
 
 const pendingStates: readonly VersionState[] = ['recorded', 'deleted']
@@ -28,15 +25,11 @@ const pendingStates: readonly VersionState[] = ['recorded', 'deleted']
  * Lists the versions of a table that may not have their final names yet, or are still to be deleted. Queried before every
  * use of its data.
  */
-export async function listPendingVersions(
-  database: CatalogDatabase,
-  objectId: string,
-): Promise<readonly VersionRecord[]> {
-  const found = await selectVersions(database)
+export async function listPendingVersions(database: CatalogDatabase, objectId: string) {
+  return await selectVersions(database)
     .where('state', 'in', pendingStates)
     .where('object_id', '=', objectId)
     .execute()
-  return found.map(toRecord)
 }
 
 /** Returns object ids. */
@@ -72,7 +65,7 @@ const versionKey = ['object_id', 'branch', 'version'] as const
 /** Replaces a record of that version: that of a manifest which no longer exists. */
 export async function recordVersion(
   database: CatalogDatabase,
-  record: Omit<VersionRecord, 'state'>,
+  record: Omit<VersionRecord, 'state'> & { readonly metadata: Properties | undefined },
 ): Promise<void> {
   const values = {
     object_id: record.objectId,
@@ -80,9 +73,9 @@ export async function recordVersion(
     version: record.version,
     staging_path: record.manifestPath,
     manifest_size: record.manifestSize,
-    e_tag: record.eTag ?? null,
+    e_tag: record.eTag,
     naming_scheme: record.namingScheme,
-    metadata: record.metadata === undefined ? null : JSON.stringify(record.metadata),
+    metadata: record.metadata ? JSON.stringify(record.metadata) : null,
     state: 'recorded',
     kept_name: record.retainedName,
     created_at: Date.now(),
@@ -101,11 +94,18 @@ export async function recordDeletedVersions(
   branch: string,
   versions: readonly number[],
 ): Promise<void> {
-  const unknown = { staging_path: '', manifest_size: 0, naming_scheme: 'V2', state: 'deleted' } as const
+  const noManifest = { staging_path: '', manifest_size: 0, naming_scheme: 'V2', kept_name: '' } as const
   for (const version of versions) {
     await database
       .insertInto('table_versions')
-      .values({ object_id: objectId, branch, version, ...unknown, created_at: Date.now() })
+      .values({
+        object_id: objectId,
+        branch,
+        version,
+        ...noManifest,
+        state: 'deleted',
+        created_at: Date.now(),
+      })
       .onConflict((conflict) =>
         conflict.columns(versionKey).doUpdateSet({ state: 'deleted', staging_path: '', metadata: null }),
       )
@@ -125,18 +125,12 @@ export async function finishVersion(
     .execute()
 }
 
-interface VersionRange {
-  readonly objectId: string
-  readonly branch: string
-  readonly first: number
-  readonly last: number
-  /** Whether final versions with metadata stay. */
-  readonly keepsMetadata?: boolean
-}
-
+/** Deletes the records of a range of versions; with `keepsMetadata` only of final ones without metadata. */
 export async function deleteVersionRecords(
   database: CatalogDatabase,
-  { objectId, branch, first, last, keepsMetadata = false }: VersionRange,
+  { objectId, branch }: Omit<VersionKey, 'version'>,
+  [first, last]: readonly [first: number, last: number],
+  keepsMetadata = false,
 ): Promise<void> {
   let query = database
     .deleteFrom('table_versions')
@@ -161,17 +155,4 @@ function selectVersions(database: CatalogDatabase) {
       'metadata',
       'kept_name as retainedName',
     ])
-}
-
-type SelectedVersion = Awaited<ReturnType<ReturnType<typeof selectVersions>['executeTakeFirstOrThrow']>>
-
-function toRecord({ eTag, metadata, retainedName, ...selected }: SelectedVersion) {
-  return {
-    ...selected,
-    /** The entity tag of the staging manifest that was verified. */
-    eTag: eTag ?? undefined,
-    metadata: metadata === null ? undefined : parseProperties(metadata),
-    /** The name of the retained manifest. */
-    retainedName: retainedName ?? 'none',
-  }
 }

@@ -53,7 +53,7 @@ const emptyRows = 1 << 20
  * buffer must lie within the body and expand no more than its compression allows, and no column may claim more rows
  * than it can hold.
  */
-function measureBatch(batch: RecordBatch, body: Uint8Array) {
+function measureBatch(batch: RecordBatch, body: Buffer) {
   const decodedBytes = measureBuffers(batch, body)
   const rowsLimit = decodedBytes * 8 + emptyRows
   const rows = Number(batch.length())
@@ -68,9 +68,8 @@ function measureBatch(batch: RecordBatch, body: Uint8Array) {
   return { rows, decodedBytes }
 }
 
-function measureBuffers(batch: RecordBatch, body: Uint8Array): number {
+function measureBuffers(batch: RecordBatch, body: Buffer): number {
   const codec = batch.compression()?.codec()
-  const bodyView = new DataView(body.buffer, body.byteOffset, body.byteLength)
   const buffers = batch.buffersLength()
   let decodedBytes = 0
   for (let index = 0; index < buffers; index++) {
@@ -81,15 +80,15 @@ function measureBuffers(batch: RecordBatch, body: Uint8Array): number {
       throw malformedArrowError('a record batch has a buffer out of range')
     }
     decodedBytes +=
-      codec === undefined || length === 0 ? length : readDecodedLength(bodyView, offset, length, codec)
+      codec === undefined || length === 0 ? length : readDecodedLength(body, offset, length, codec)
   }
   return decodedBytes
 }
 
 /** A compressed buffer starts with its decoded length; -1 means that it is stored uncompressed. */
-function readDecodedLength(body: DataView, offset: number, length: number, codec: CompressionType): number {
+function readDecodedLength(body: Buffer, offset: number, length: number, codec: CompressionType): number {
   if (length < 8) throw malformedArrowError('truncated compressed buffer')
-  const claimed = Number(body.getBigInt64(offset, true))
+  const claimed = Number(body.readBigInt64LE(offset))
   if (claimed === -1) return length - 8
   if (claimed < 0 || (codec === CompressionType.LZ4_FRAME && claimed > length * lz4Ratio)) {
     throw malformedArrowError(`a compressed buffer claims ${claimed} bytes, more than possible`)
@@ -109,10 +108,10 @@ export function withoutRows(stream: Uint8Array): Uint8Array {
 /** Joins Arrow IPC files of one schema. Takes the next file only after the bytes of the previous one were consumed. */
 export async function* joinFiles(first: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Uint8Array> {
   const builder = new FileBuilder('a column of dictionary type has more than one dictionary')
-  readFileFrames(first, (frame) => builder.add(frame))
+  for (const frame of readFileFrames(first)) builder.add(frame)
   yield* builder.takeChunks()
   for await (const file of rest) {
-    readFileFrames(file, (frame) => builder.add(frame))
+    for (const frame of readFileFrames(file)) builder.add(frame)
     yield* builder.takeChunks()
   }
   yield builder.finish()

@@ -12,7 +12,7 @@ import {
 /** One message of an Arrow IPC stream or file: its metadata and the undecoded bytes of its body. */
 export type Frame = ArrowMessage & {
   /** The whole message: continuation marker, length, metadata, padding, body. */
-  readonly bytes: Uint8Array
+  readonly bytes: Buffer
   /** The FlatBuffers message alone. */
   readonly metadata: Uint8Array
   /** Bytes before the body, including the continuation marker and the length. */
@@ -28,7 +28,7 @@ export function malformedArrowError(detail: string, options?: CatalogErrorOption
  * else, and for each RangeError of `onFrame`.
  */
 export function readFrames(stream: Uint8Array, onFrame: (frame: Frame) => void): void {
-  const buffer = toBuffer(stream)
+  const buffer = Buffer.from(stream.buffer, stream.byteOffset, stream.byteLength)
   const frames = new MessageFrames((message, metadata) => {
     onFrame(toFrame(buffer, metadata.byteOffset - buffer.byteOffset - prefixLength, message, metadata))
   })
@@ -42,24 +42,18 @@ export function readFrames(stream: Uint8Array, onFrame: (frame: Frame) => void):
   if (!frames.isWhole) throw malformedArrowError(`truncated at byte ${stream.length}`)
 }
 
-/** Like `readFrames`, for a file of the engine, whose metadata has any size. */
-export function readFileFrames(file: Uint8Array, onFrame: (frame: Frame) => void): void {
-  const buffer = toBuffer(file)
-  let position = findFirstMessage(buffer)
-  for (let frame = readFrame(buffer, position); frame !== undefined; frame = readFrame(buffer, position)) {
-    onFrame(frame)
+/** Yields the messages of a file of the engine, whose metadata has any size. */
+export function* readFileFrames(file: Buffer): Generator<Frame> {
+  let position = findFirstMessage(file)
+  // The footer follows a message without metadata.
+  for (let length = file.readInt32LE(position + 4); length > 0; length = file.readInt32LE(position + 4)) {
+    const metadata = file.subarray(position + prefixLength, position + prefixLength + length)
+    const message = readMessage(metadata)
+    if (message === undefined) throw new Error('an unknown message in a file of the engine')
+    const frame = toFrame(file, position, message, metadata)
+    yield frame
     position += frame.bytes.length
   }
-}
-
-/** Undefined at the end-of-stream marker, which the footer follows. */
-function readFrame(file: Buffer, position: number): Frame | undefined {
-  const length = file.readInt32LE(position + 4)
-  if (length === 0) return undefined
-  const metadata = file.subarray(position + prefixLength, position + prefixLength + length)
-  const message = readMessage(metadata)
-  if (message === undefined) throw new Error('an unknown message in a file of the engine')
-  return toFrame(file, position, message, metadata)
 }
 
 function toFrame(all: Buffer, position: number, message: ArrowMessage, metadata: Buffer): Frame {
@@ -77,13 +71,8 @@ function findFirstMessage(file: Buffer): number {
 }
 
 /** Reads the schema of a file of the engine, or of one made of a stream that has been read. */
-export function readFileSchema(file: Uint8Array): ArrowSchema {
-  const buffer = toBuffer(file)
-  const first = readFrame(buffer, findFirstMessage(buffer))
+export function readFileSchema(file: Buffer): ArrowSchema {
+  const first = readFileFrames(file).next().value
   if (first?.kind !== 'schema') throw new Error('an Arrow IPC file without a schema')
   return readSchema(first.header, first.metadata.length)
-}
-
-function toBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }

@@ -4,7 +4,6 @@ import { isNotFoundError } from '../../storage/local-storage.ts'
 import { isSameTag, type Storage } from '../../storage/storage.ts'
 import {
   formatManifestName,
-  parseStagingName,
   schemes,
   versionsFolder,
   type NamingScheme,
@@ -20,7 +19,6 @@ export interface StagingRequest {
   /** The object-store key of the staging manifest, as the client spelled it. */
   readonly manifestPath: string
   readonly manifestSize?: number | undefined
-  readonly eTag?: string | undefined
   readonly namingScheme?: NamingScheme | undefined
 }
 
@@ -29,10 +27,14 @@ export type StagedManifest = Awaited<ReturnType<typeof inspectStaging>>
 
 export interface RetainedManifest extends StagingRequest {
   readonly namingScheme: NamingScheme
+  /** That of the verified staging manifest. */
+  readonly eTag: string | null
   /** Absolute. */
   readonly retainedPath: string
 }
 
+/** `<final name>-<uuid>`. */
+const stagingFileName = /^(.+\.manifest)-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 /** Larger manifests are rejected unread. */
 const maxManifestBytes = 512 * 1024 * 1024
 
@@ -72,7 +74,7 @@ function resolveStagingFiles(storage: Storage, location: string, request: Stagin
   const key = storage.parseKey(request.manifestPath)
   const prefix = `${storage.toKey(folder)}/`
   const stagingName = key.startsWith(prefix) ? key.slice(prefix.length) : ''
-  const final = parseStagingName(stagingName)
+  const final = stagingFileName.exec(stagingName)?.[1]
   const namingScheme = schemes.find(
     (scheme) =>
       formatManifestName(request.version, scheme) === final && scheme === (request.namingScheme ?? scheme),
@@ -116,8 +118,9 @@ export async function retainManifest(
 }
 
 /**
- * Gives a retained manifest its final name, durably, and removes the staging name. `link` is atomic, exposes only complete files and never replaces one.
- * Idempotent. Throws ConcurrentModification if other bytes have the name or the retained manifest is missing.
+ * Gives a retained manifest its final name, durably, and removes the staging name. `link` is atomic, exposes only complete
+ * files and never replaces one. Idempotent. Throws ConcurrentModification if other bytes have the name or the retained
+ * manifest is missing.
  */
 export async function publishRetainedManifest(
   storage: Storage,
@@ -134,7 +137,7 @@ export async function publishRetainedManifest(
     // The same file or, in an object store, the same bytes.
     const isSame =
       found !== undefined &&
-      ((eTag !== undefined && isSameTag(found.eTag, eTag)) ||
+      ((eTag !== null && isSameTag(found.eTag, eTag)) ||
         (await storage.read(retainedPath))?.bytes.equals(found.bytes) === true)
     const message = `version ${version} cannot be created: it exists with different content`
     if (!isSame) throw new CatalogError('ConcurrentModification', message)

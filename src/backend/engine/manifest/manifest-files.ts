@@ -2,7 +2,7 @@ import path from 'node:path'
 import { CatalogError, invalidInput, isBranchName } from 'catalog-gateway/catalog-api'
 import type { FileInfo, Storage } from '../../storage/storage.ts'
 import type { TablePoint, VersionPoint } from '../native/open-table.ts'
-import { omitMainBranch, parseManifest, type TableManifest } from './manifest.ts'
+import { omitMainBranch, parseManifest } from './manifest.ts'
 
 /** The file name of a manifest: V1 `{version}.manifest`, V2 `{2^64-1-version, 20 digits}.manifest`. */
 export type NamingScheme = 'V1' | 'V2'
@@ -32,8 +32,6 @@ export interface ListedVersion {
 export const schemes: readonly NamingScheme[] = ['V2', 'V1']
 const largestVersion = 0xffffffffffffffffn
 const manifestName = /^(\d{1,20})\.manifest$/
-const uuid = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}'
-const stagingName = new RegExp(`^(.+\\.manifest)-${uuid}$`, 'i')
 
 export function formatManifestName(version: number, scheme: NamingScheme): string {
   const number = scheme === 'V1' ? BigInt(version) : largestVersion - BigInt(version)
@@ -48,23 +46,13 @@ export function parseManifestName(name: string): { version: number; namingScheme
   return Number.isSafeInteger(version) && version >= 0 ? { version, namingScheme } : undefined
 }
 
-/** Returns the final name of a staging file `<final name>-<uuid>`; undefined for other names. */
-export function parseStagingName(staging: string): string | undefined {
-  return stagingName.exec(staging)?.[1]
-}
-
 /** Valid branch names are segments of letters, digits, `.`, `-` and `_`, joined by `/`. Throws InvalidInput. */
 export function versionsFolder(location: string, branch: string | undefined): string {
   const name = omitMainBranch(branch)
-  return name === undefined
-    ? `${location}/_versions`
-    : [location, 'tree', ...parseBranchSegments(name), '_versions'].join('/')
-}
-
-function parseBranchSegments(branch: string): string[] {
-  if (isBranchName(branch)) return branch.split('/')
+  if (name === undefined) return `${location}/_versions`
+  if (isBranchName(name)) return `${location}/tree/${name}/_versions`
   throw invalidInput(
-    `branch ${JSON.stringify(branch)}: expected letters, digits, ".", "-" and "_" joined by "/"`,
+    `branch ${JSON.stringify(name)}: expected letters, digits, ".", "-" and "_" joined by "/"`,
   )
 }
 
@@ -117,7 +105,7 @@ function describe(storage: Storage, file: string, found: FileInfo | undefined): 
 }
 
 /** Parses the manifest of a version. Throws TableVersionNotFound. */
-export async function readManifest(storage: Storage, point: VersionPoint): Promise<TableManifest> {
+export async function readManifest(storage: Storage, point: VersionPoint) {
   for (const file of listManifestFiles(point)) {
     const found = await storage.read(file)
     if (found !== undefined) return parseManifest(found.bytes)
@@ -134,8 +122,6 @@ export async function removeManifest(storage: Storage, point: VersionPoint): Pro
   await storage.flush(folder)
 }
 
-const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
-
 /** Manifests that may be read for one transaction. */
 const maxSearchedVersions = 200
 
@@ -150,7 +136,7 @@ export async function findTransaction(
   transaction: string,
 ) {
   const id = transaction.toLowerCase()
-  if (!uuidPattern.test(id)) {
+  if (/^\d+$/.test(id)) {
     const listed = await listManifests(storage, { location })
     const found = listed.find(({ version }) => String(version) === id)
     return found && (await readTransaction(storage, location, undefined, found))

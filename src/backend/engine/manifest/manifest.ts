@@ -1,20 +1,6 @@
 import { invalidInput } from 'catalog-gateway/catalog-api'
 import { findNumber, findText, type ProtobufField, readFields, toBytes } from './protobuf.ts'
 
-/** The content of a manifest file, and of its transaction as far as it contains it. */
-export interface TableManifest {
-  readonly version: number
-  /** Absent: the main branch. */
-  readonly branch: string | undefined
-  readonly fragments: number
-  readonly deletedRows: number
-  readonly readVersion?: number | undefined
-  /** `Append`, `Delete`, `Overwrite`. */
-  readonly transactionKind?: string | undefined
-  /** A UUID. */
-  readonly transactionId?: string | undefined
-}
-
 /** The file: [index section] [transaction] [u32 length, manifest] [i64 its position, u16 major, u16 minor, magic]. */
 const trailerLength = 16
 const magic = 'LANC'
@@ -53,41 +39,41 @@ const transactionKinds = new Map([
   [114, 'UpdateBases'],
 ])
 
-/** Decodes a Lance manifest file. Throws InvalidInput for other bytes. */
-export function parseManifest(file: Buffer): TableManifest {
+/** Decodes a Lance manifest file, and its transaction as far as it contains that. Throws InvalidInput for other bytes. */
+export function parseManifest(file: Buffer) {
+  return decodeManifest(file, ({ fields }) => {
+    const fragments = fields.filter(({ number }) => number === manifestField.fragments)
+    return {
+      version: findNumber(fields, manifestField.version) ?? 0,
+      branch: omitMainBranch(findText(fields, manifestField.branch)),
+      fragments: fragments.length,
+      deletedRows: fragments.map(countDeletedRows).reduce((sum, rows) => sum + rows, 0),
+      ...readTransaction(file, fields),
+    }
+  })
+}
+
+/** Returns what `read` finds in a Lance manifest file. Throws InvalidInput for other bytes, and its RangeErrors as that. */
+export function decodeManifest<Found>(
+  file: Buffer,
+  read: (manifest: ReturnType<typeof locateManifest>) => Found,
+): Found {
   try {
-    return decodeManifest(file)
+    return read(locateManifest(file))
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
     throw invalidInput('not a Lance manifest, or a damaged one', { cause: error })
   }
 }
 
-function decodeManifest(file: Buffer): TableManifest {
-  const fields = readFields(locateManifest(file).message)
-  const fragments = fields.filter(({ number }) => number === manifestField.fragments)
-  const found = {
-    version: findNumber(fields, manifestField.version) ?? 0,
-    branch: omitMainBranch(findText(fields, manifestField.branch)),
-    fragments: fragments.length,
-    deletedRows: fragments.map(countDeletedRows).reduce((sum, rows) => sum + rows, 0),
-  }
-  const position = findNumber(fields, manifestField.transactionSection)
-  if (position !== undefined) return { ...found, ...readTransaction(readLengthPrefixed(file, position)) }
-  // That of an older writer is in a file of its own, whose name has these members of it.
-  const name = findText(fields, manifestField.transactionFile)
-  const [, readVersion, transactionId] = transactionFileName.exec(name) ?? []
-  return { ...found, ...(readVersion && { readVersion: Number(readVersion), transactionId }) }
-}
-
-/** `position` is that of the message's length. Throws a RangeError for bytes that are not a manifest file. */
-export function locateManifest(file: Buffer) {
+/** `position` is that of the message's length. */
+function locateManifest(file: Buffer) {
   if (file.toString('latin1', file.length - magic.length) !== magic) throw new RangeError('no magic')
   const position = Number(file.readBigInt64LE(file.length - trailerLength))
   const message = readLengthPrefixed(file, position)
   const end = position + 4 + message.length
   if (end + trailerLength !== file.length) throw new RangeError('lengths disagree')
-  return { position, message, trailer: file.subarray(end) }
+  return { position, fields: readFields(message), trailer: file.subarray(end) }
 }
 
 /** Maps the main branch to undefined. */
@@ -100,12 +86,20 @@ function countDeletedRows(fragment: ProtobufField): number {
   return deletionFile === undefined ? 0 : (findNumber(readFields(toBytes(deletionFile)), 4) ?? 0)
 }
 
-function readTransaction(message: Buffer) {
-  const fields = readFields(message)
+function readTransaction(file: Buffer, manifest: readonly ProtobufField[]) {
+  const position = findNumber(manifest, manifestField.transactionSection)
+  if (position === undefined) {
+    // That of an older writer is in a file of its own, whose name has these members of it.
+    const name = findText(manifest, manifestField.transactionFile)
+    const [, readVersion, transactionId] = transactionFileName.exec(name) ?? []
+    return { readVersion: readVersion ? Number(readVersion) : undefined, transactionId }
+  }
+  const fields = readFields(readLengthPrefixed(file, position))
   return {
     // Protobuf omits a zero.
     readVersion: findNumber(fields, 1) ?? 0,
     transactionId: findText(fields, 2) || undefined,
+    /** `Append`, `Delete`, `Overwrite`. */
     transactionKind: fields.flatMap(({ number }) => transactionKinds.get(number) ?? [])[0],
   }
 }

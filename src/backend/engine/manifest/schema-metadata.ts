@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { CatalogError, invalidInput } from 'catalog-gateway/catalog-api'
+import { CatalogError } from 'catalog-gateway/catalog-api'
 import {
   encodeBytesField,
   encodeNumberField,
@@ -14,7 +14,7 @@ import {
 import type { Storage } from '../../storage/storage.ts'
 import type { TablePoint } from '../native/open-table.ts'
 import { findManifest, formatManifestName, versionsFolder } from './manifest-files.ts'
-import { locateManifest, manifestField } from './manifest.ts'
+import { decodeManifest, manifestField } from './manifest.ts'
 
 const maxAttempts = 50
 
@@ -103,9 +103,7 @@ export function editSchemaMetadata(
 type CurrentManifest = ReturnType<typeof readCurrent>
 
 function readCurrent(file: Buffer) {
-  try {
-    const { position, message, trailer } = locateManifest(file)
-    const fields = readFields(message)
+  return decodeManifest(file, ({ position, fields, trailer }) => {
     const pairs = fields.filter(({ number }) => number === manifestField.schemaMetadata).map(readEntry)
     const indexes = findNumber(fields, manifestField.indexSection)
     const transaction = findNumber(fields, manifestField.transactionSection)
@@ -119,10 +117,7 @@ function readCurrent(file: Buffer) {
       prefix: file.subarray(0, isLast ? transaction : position),
       trailer,
     }
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error
-    throw invalidInput('the manifest of the table is damaged', { cause: error })
-  }
+  })
 }
 
 function readEntry(field: ProtobufField): [key: string, value: string] {

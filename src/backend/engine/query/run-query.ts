@@ -173,9 +173,7 @@ async function* readWindows(readWindow: ReadWindow): Batches {
 
 function countRows(batch: Buffer): number {
   let rows = 0
-  readFileFrames(batch, ({ kind, header }) => {
-    if (kind === 'batch') rows += Number(header.length())
-  })
+  for (const { kind, header } of readFileFrames(batch)) if (kind === 'batch') rows += Number(header.length())
   return rows
 }
 

@@ -25,7 +25,7 @@ async function recordOnly(folder: string, database: CatalogDatabase, request: St
     version: request.version,
     manifestPath: request.manifest_path,
     manifestSize: request.manifest_size,
-    eTag: undefined,
+    eTag: null,
     namingScheme: 'V2',
     metadata: undefined,
   })
