@@ -167,7 +167,6 @@ export interface RefusalEntry extends SentRequest {
   // Absent if no rule allows the request.
   rule?: RuleReference
   policyRevision?: string
-  context?: RequestContext
   details?: Details
 }
 

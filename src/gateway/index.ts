@@ -7,7 +7,7 @@ import type { GatewayOptions } from './bootstrap/start-gateway.ts'
 export { listHeadPermissions } from './authorization/list-required-permissions.ts'
 export { upstreamBounds } from './bounds.ts'
 export { listUpstreamTables, listUpstreamVersions } from './changes/list-upstream-versions.ts'
-export { openOwnClient, ownOperations, type UpstreamAccess } from './upstream/own-client.ts'
+export { type OwnClient, openOwnClient, ownOperations } from './upstream/own-client.ts'
 export { createUpstreams, readUpstreamOptions, type Upstreams } from './upstream/upstreams.ts'
 
 /** Starts a gateway. Loaded when it is called: most commands start none. */

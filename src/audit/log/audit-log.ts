@@ -7,10 +7,8 @@ import { type FileLock, lockFile, makeFolder, syncFolder } from '../../lib/index
 import { type AuditObserver, createGroupCommit, queueBounds } from './group-commit.ts'
 import { type AuditSettings, redactionSchema } from '../../config/index.ts'
 import {
-  createOutcomeRecord,
   createRecord,
   createRequestRecordFactory,
-  createResolvedRecord,
   type UnchainedRecord,
 } from '../records/unchained-record.ts'
 import type {
@@ -166,12 +164,16 @@ async function startChain(options: AuditLogOptions, lock: FileLock) {
      * fails; the call may be repeated with the same receipt, otherwise the next start records the outcome as unknown.
      */
     async recordOutcome(receipt: IntentReference, entry: OutcomeEntry, isAwaited = true): Promise<void> {
-      await queue.enqueue(createOutcomeRecord(receipt, entry), 'outcome', !isAwaited)
-      writer.unresolved.delete(receipt.seq)
+      const { request, seq: intentSeq, tables } = receipt
+      const record = createRecord('outcome', { request, intentSeq, ...entry }, tables)
+      await queue.enqueue(record, 'outcome', !isAwaited)
+      writer.unresolved.delete(intentSeq)
     },
     /** Resolves when the resolution is durable. Rejects with 503; the call may be repeated. */
     async recordResolution(intent: IntentReference, entry: ResolvedEntry): Promise<void> {
-      await queue.enqueue(createResolvedRecord(intent, entry), 'resolution')
+      const { request, seq: intentSeq, chain: intentChain, tables } = intent
+      const record = createRecord('resolved', { request, intentSeq, intentChain, ...entry }, tables)
+      await queue.enqueue(record, 'resolution')
     },
     /** Records a refusal if the queue has room; otherwise drops it and counts it in the log. */
     recordRefusal(entry: RefusalEntry): void {

@@ -142,7 +142,6 @@ export interface RefusalEntry extends SentRequest {
   /** Absent if no rule allows the request. */
   readonly rule?: RuleReference | undefined
   readonly policyRevision?: string | undefined
-  readonly context?: RequestContext | undefined
   readonly details?: Details | undefined
 }
 

@@ -3,14 +3,11 @@ import { currentTimestamp, memoizeByObject } from '../../lib/index.ts'
 import type {
   AuditedPrincipal,
   IntentEntry,
-  IntentReference,
   ObjectId,
-  OutcomeEntry,
   PassThroughEntry,
   RecordBodies,
   RecordKind,
   RefusalEntry,
-  ResolvedEntry,
 } from './audit-record.ts'
 import { idToJson } from './json-text.ts'
 import type { Redaction } from './redaction.ts'
@@ -34,19 +31,7 @@ export function createRecord<Kind extends RecordKind>(
   return { kind, time, members: JSON.stringify(body).slice(1, -1), tables }
 }
 
-export function createOutcomeRecord(intent: IntentReference, entry: OutcomeEntry): UnchainedRecord {
-  const { request, seq: intentSeq, tables } = intent
-  const { result, status, version, versions, upload, durationMs, details } = entry
-  const body = { request, intentSeq, result, status, version, versions, upload, durationMs, details }
-  return createRecord('outcome', body, tables)
-}
-
-export function createResolvedRecord(intent: IntentReference, entry: ResolvedEntry): UnchainedRecord {
-  const { request, seq: intentSeq, chain: intentChain, tables } = intent
-  return createRecord('resolved', { request, intentSeq, intentChain, ...entry }, tables)
-}
-
-/** Creates request records with the current time. Ignores unlisted members. Throws `TypeError` for invalid JSON. */
+/** Creates the records of requests, redacted, with the current time. Throws `TypeError` for invalid JSON. */
 export function createRequestRecordFactory(redaction: Redaction) {
   const redactPrincipal = memoizeByObject((principal: AuditedPrincipal) =>
     redaction.redactPrincipal(principal),
@@ -57,55 +42,45 @@ export function createRequestRecordFactory(redaction: Redaction) {
   })
   return {
     createIntent(entry: IntentEntry): UnchainedRecord {
-      const { request, operation, id, objects, effect, policyRevision, upstream, database } = entry
+      const { operation, id, objects } = entry
       const body: IntentEntry = {
-        request,
-        operation,
-        id,
+        ...entry,
         objects: objects?.map((object) => ({ ...object, details: redaction.redactDetails(object.details) })),
-        effect,
         principal: redactPrincipal(entry.principal),
         rule: pickRule(entry.rule),
         restrictedBy: entry.restrictedBy?.map(pickRule),
-        policyRevision,
         ...redactCaller(entry),
         context: redaction.redactContext(entry.context),
-        upstream,
-        database,
-        before: entry.before,
-        facts: entry.facts,
         details: redaction.redactDetails(entry.details),
       }
       return createRecord('intent', body, listTables(operation, id, objects))
     },
     createRefusal(entry: RefusalEntry): UnchainedRecord {
-      const { request, status, reason, operation, id, principal, rule, policyRevision } = entry
-      const body = {
-        request,
-        status,
-        reason,
-        operation,
-        id,
+      const { operation, id = [], principal, rule } = entry
+      const body: RefusalEntry = {
+        ...entry,
         principal: principal && redactPrincipal(principal),
         rule: rule && pickRule(rule),
-        policyRevision,
         ...redactCaller(entry),
-        context: redaction.redactContext(entry.context),
         details: redaction.redactDetails(entry.details),
       }
-      return createRecord('refusal', body, operation === undefined ? [] : listTables(operation, id ?? []))
+      return createRecord('refusal', body, operation === undefined ? [] : listTables(operation, id))
     },
     createPassThrough(entry: PassThroughEntry): UnchainedRecord {
-      const { request, prefix, method, upgrade, principal } = entry
-      const path = entry.path.slice(0, maxPathLength)
-      const caller = { principal: principal && redactPrincipal(principal), ...redactCaller(entry) }
-      return createRecord('passThrough', { request, prefix, method, path, upgrade, ...caller })
+      const { path, principal } = entry
+      return createRecord('passThrough', {
+        ...entry,
+        path: path.slice(0, maxPathLength),
+        principal: principal && redactPrincipal(principal),
+        ...redactCaller(entry),
+      })
     },
   }
 }
 
 const maxPathLength = 1024
 
+/** A rule that decided has more members than a record. */
 function pickRule({ policy, rule, file, line, until }: IntentEntry['rule']): IntentEntry['rule'] {
   return { policy, rule, file, line, ...(until !== undefined && { until }) }
 }

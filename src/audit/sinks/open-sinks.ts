@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { SinkSettings } from '../../config/index.ts'
-import { Backoff, ignoreMissing, withTimeout, writeAtomically } from '../../lib/index.ts'
+import { Backoff, ignoreMissing, withTimeout, writeAll, writeAtomically } from '../../lib/index.ts'
 import type { Outbound } from '../../outbound/index.ts'
 import { listSegments, type LogSegment, compareByAge } from '../storage/log-segments.ts'
 import {
@@ -14,7 +14,6 @@ import {
 } from './log-follower.ts'
 import { createOtlpSink, type OtlpResource } from './otlp-sink.ts'
 import { ContentRefused, deliveryTimeoutMs, type Delivery, type DurableEnd, type Sink } from './sink.ts'
-import { createStdoutSink } from './stdout-sink.ts'
 
 /** Receives delivery events for metrics. Must not throw. */
 export interface SinkObserver {
@@ -72,6 +71,26 @@ export async function openSinks(options: SinksOptions) {
     status: () => deliveries.map(({ name, status }) => ({ sink: name, status: status() })),
     /** Tries to deliver the remaining records for a short time, then closes the sinks. */
     close: async () => void (await Promise.all(deliveries.map((delivery) => delivery.close()))),
+  }
+}
+
+const stdout = 1
+
+/** A line is delivered when it is written to the pipe. */
+function createStdoutSink(): Sink {
+  let isWriting = false
+  let isClosed = false
+  return {
+    async deliver(batch) {
+      // A write that is blocked by a full pipe cannot be cancelled, and another one would split its line.
+      if (isWriting) throw new Error('standard output is blocked')
+      isWriting = true
+      const lines = batch.map(({ text }) => `${text}\n`).join('')
+      await writeAll(stdout, Buffer.from(lines), () => isClosed).finally(() => (isWriting = false))
+    },
+    async close() {
+      isClosed = true
+    },
   }
 }
 

@@ -34,11 +34,6 @@ export interface VerifyReport {
   readonly tornTail?: { readonly file: string; readonly bytes: number }
 }
 
-export interface VerifyOptions {
-  /** Public keys of which one must have signed each seal. If undefined, signatures are not verified. */
-  readonly keys?: readonly SealVerifier[]
-}
-
 const maxProblems = 100
 /** Clocks are set back by less. */
 const maxClockStepMs = 60_000
@@ -48,9 +43,10 @@ const maxUnsealedMs = 300_000
 /**
  * Verifies the hashes, numbering, times, links and seals of all chains in the folder. Reports every problem, and goes on with
  * the next record, whatever its number. Memory grows only with the number of intents without an outcome. A folder without
- * chains is valid. Rejects if the folder cannot be read.
+ * chains is valid. One of `keys` must have signed each seal; without keys, signatures are not verified. Rejects if the folder
+ * cannot be read.
  */
-export async function verifyAuditLog(folder: string, { keys }: VerifyOptions = {}): Promise<VerifyReport> {
+export async function verifyAuditLog(folder: string, keys?: readonly SealVerifier[]): Promise<VerifyReport> {
   const problems: LogProblem[] = []
   let problemCount = 0
   let records = 0

@@ -21,7 +21,7 @@ import { formatCount, readOnce, toError } from '../../lib/index.ts'
 import { openOutbound } from '../../outbound/index.ts'
 import { parseIdArgument, parseTimeOrAge, readConfig } from '../common/arguments.ts'
 import { CommandFailure, runStep } from '../common/command-failure.ts'
-import { LogProblems } from '../common/log-problems.ts'
+import { createLogProblems } from '../common/log-problems.ts'
 import { printLines, type Io } from '../common/io.ts'
 import { formatExample, newCommand } from '../common/new-command.ts'
 import { printable } from './format-records.ts'
@@ -70,7 +70,7 @@ async function compare(folders: readonly string[], options: CompareOptions, io: 
   const { config, json, namespace, since } = options
   const settings = await readConfig(config, io)
   const { audit } = settings
-  const logProblems = new LogProblems(io)
+  const logProblems = createLogProblems(io)
   const logs = folders.length > 0 ? folders : [audit.folder]
   const records = createRecordedVersions(logs, options.since, logProblems.report)
   await runStep('the audit log cannot be read', () => records.read())

@@ -12,7 +12,7 @@ import { suggestSimilar } from '../../lib/index.ts'
 import { parseIdArgument, parsePositiveInteger, parseTimeOrAge, readConfig } from '../common/arguments.ts'
 import { CommandFailure, runStep } from '../common/command-failure.ts'
 import { type Io, printLines } from '../common/io.ts'
-import { LogProblems } from '../common/log-problems.ts'
+import { createLogProblems } from '../common/log-problems.ts'
 import { formatExample, newCommand } from '../common/new-command.ts'
 import { folderArgument } from './audit-verify.ts'
 import { formatRecordRow, formatStory, printable, tableHeader } from './format-records.ts'
@@ -80,7 +80,7 @@ async function query(
   const isStory = selection.request !== undefined && !json
   if (config === undefined && folder === undefined) return command.error('error: expected <dir> or --config')
   const auditFolder = folder ?? (await readConfig(config ?? '', io)).audit.folder
-  const problems = new LogProblems(io)
+  const problems = createLogProblems(io)
   let selected = 0
   async function* lines(): AsyncGenerator<string> {
     for await (const found of selectRecords(auditFolder, selection, problems.report)) {

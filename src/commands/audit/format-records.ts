@@ -92,8 +92,7 @@ function listRequestRows(selected: SelectedRecord): readonly Row[] {
   if (record.kind !== 'intent' && record.kind !== 'refusal' && record.kind !== 'passThrough') return []
   const { operation, id, principal } = getRequestRecord(selected) ?? {}
   const on = id === undefined || id.length === 0 ? '' : ` on ${formatIds([id])}`
-  const { objects = [], upstream } = record.kind === 'intent' ? record : {}
-  const { context = {} } = record.kind === 'passThrough' ? {} : record
+  const { objects = [], upstream, context = {} } = record.kind === 'intent' ? record : {}
   return [
     ['operation', operation && `${operation}${on}`],
     ...objects.map((object) => ['requires', `${object.operation} on ${formatIds([object.id])}`] as const),

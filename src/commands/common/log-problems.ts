@@ -10,31 +10,27 @@ export function formatProblem({ file, line, what }: LogProblem): string {
 }
 
 /** Prints what a log has besides its records on standard error, once each. */
-export class LogProblems {
-  readonly #io: Io
-  readonly #found = new Set<string>()
-
-  constructor(io: Io) {
-    this.#io = io
-  }
-
-  readonly report = (problem: LogProblem): void => {
-    const text = formatProblem(problem)
-    if (this.#found.has(text)) return
-    this.#found.add(text)
-    if (this.#found.size <= maxPrinted) this.#io.stderr.write(`${text}\n`)
-  }
+export function createLogProblems({ stderr }: Io) {
+  const found = new Set<string>()
 
   /** Describes that there was something, and the result lacks what these lines said; undefined if there was nothing. */
-  describe(): string | undefined {
-    const { size } = this.#found
-    if (size === 0) return undefined
-    return `${formatCount(size, 'problem')} in the audit log; the lines were skipped, \`audit verify\` says more`
+  function describe(): string | undefined {
+    if (found.size === 0) return undefined
+    return `${formatCount(found.size, 'problem')} in the audit log; the lines were skipped, \`audit verify\` says more`
   }
 
-  /** Throws CommandFailure if there was anything. */
-  assertNone(): void {
-    const failure = this.describe()
-    if (failure !== undefined) throw new CommandFailure(failure)
+  return {
+    report(problem: LogProblem): void {
+      const text = formatProblem(problem)
+      if (found.has(text)) return
+      found.add(text)
+      if (found.size <= maxPrinted) stderr.write(`${text}\n`)
+    },
+    describe,
+    /** Throws CommandFailure if there was anything. */
+    assertNone(): void {
+      const failure = describe()
+      if (failure !== undefined) throw new CommandFailure(failure)
+    },
   }
 }

@@ -9,9 +9,9 @@ import {
 import type { UpstreamSettings } from '../../config/index.ts'
 import {
   openOwnClient,
+  type OwnClient,
   ownOperations,
   readUpstreamOptions,
-  type UpstreamAccess,
   upstreamBounds,
 } from '../../gateway/index.ts'
 import { getMembers, memoize, suggestSimilar, toError } from '../../lib/index.ts'
@@ -34,21 +34,27 @@ export async function probeUpstreams(
   for (const settings of upstreams) {
     const { name, url } = settings
     try {
-      const options = await readUpstreamOptions(settings, outbound)
-      const probe = await probeUpstream(options).catch((error: unknown) => {
-        throw new Error(
-          `the upstream ${name} (${url}) cannot be reached:\n  ${describeConnectFailure(error)}`,
-          { cause: error },
-        )
-      })
-      const problem = findProblem(settings, probe)
-      if (problem !== undefined) failures.push(`the upstream ${name} (${url}) cannot be used:\n  ${problem}`)
-      else {
+      const client = openOwnClient(
+        await readUpstreamOptions(settings, outbound),
+        upstreamBounds.connectTimeoutMs,
+      )
+      try {
+        const probe = await probeUpstream(client).catch((error: unknown) => {
+          throw new Error(
+            `the upstream ${name} (${url}) cannot be reached:\n  ${describeConnectFailure(error)}`,
+            { cause: error },
+          )
+        })
+        const problem = findProblem(settings, probe)
+        if (problem !== undefined)
+          throw new Error(`the upstream ${name} (${url}) cannot be used:\n  ${problem}`)
         stderr.write(describeProbe(settings, probe))
-        const isIts = (namespace: Identifier): boolean => findUpstream(upstreams, namespace) === settings
-        const { problems, notes } = await findMissingColumns(options, policies, isIts)
+        const own = policies.documents.filter((one) => findUpstream(upstreams, one.namespace) === settings)
+        const { problems, notes } = await findMissingColumns(client, own)
         for (const note of notes) stderr.write(`upstream ${name}: ${note}\n`)
         failures.push(...problems.map((text) => `upstream ${name}: ${text}`))
+      } finally {
+        client.close()
       }
     } catch (error) {
       failures.push(toError(error).message)
@@ -98,21 +104,16 @@ function describeProbe({ name, url, headerDialect }: UpstreamSettings, probe: Up
 type UpstreamProbe = Awaited<ReturnType<typeof probeUpstream>>
 
 /** Reads from an upstream, and changes nothing. Rejects if it does not respond within its timeouts. */
-async function probeUpstream(options: UpstreamAccess) {
-  const { connectTimeoutMs, healthCheckTimeoutMs } = upstreamBounds
-  const client = openOwnClient(options, connectTimeoutMs)
-  try {
-    const startedAt = performance.now()
-    const { status } = await client.probe(AbortSignal.timeout(healthCheckTimeoutMs))
-    const durationMs = Math.round(performance.now() - startedAt)
-    const document = await client.get(openApiPath, AbortSignal.timeout(healthCheckTimeoutMs))
-    const text = document.status === 200 ? document.body.toString('utf8') : ''
-    const headerDialect = headerDialectNames.find((name) => text.includes(headerDialects[name].location))
-    // Undefined if it has no OpenAPI document that names headers.
-    return { status, durationMs, headerDialect }
-  } finally {
-    client.close()
-  }
+async function probeUpstream(client: OwnClient) {
+  const { healthCheckTimeoutMs } = upstreamBounds
+  const startedAt = performance.now()
+  const { status } = await client.probe(AbortSignal.timeout(healthCheckTimeoutMs))
+  const durationMs = Math.round(performance.now() - startedAt)
+  const document = await client.get(openApiPath, AbortSignal.timeout(healthCheckTimeoutMs))
+  const text = document.status === 200 ? document.body.toString('utf8') : ''
+  const headerDialect = headerDialectNames.find((name) => text.includes(headerDialects[name].location))
+  // Undefined if it has no OpenAPI document that names headers.
+  return { status, durationMs, headerDialect }
 }
 
 /**
@@ -120,12 +121,7 @@ async function probeUpstream(options: UpstreamAccess) {
  * it is refused. Only tables with a name, no pattern, are described. Returns a sentence for each, or for a table that
  * cannot be described.
  */
-async function findMissingColumns(
-  upstream: UpstreamAccess,
-  { documents }: PolicySet,
-  isOfUpstream: (namespace: Identifier) => boolean,
-) {
-  const client = openOwnClient(upstream, upstreamBounds.connectTimeoutMs)
+async function findMissingColumns(client: OwnClient, documents: PolicySet['documents']) {
   const describe = memoize(async (...id: string[]) => {
     const body = { id, load_detailed_metadata: true }
     const { status, body: found } = await client.readJson({
@@ -137,26 +133,22 @@ async function findMissingColumns(
   })
   const problems: string[] = []
   const notes = new Set<string>()
-  try {
-    for (const { rule, id, named } of listReads(documents.filter((one) => isOfUpstream(one.namespace)))) {
-      const table = formatIdentifierText(id)
-      const { status, columns } = await describe(...id)
-      if (columns === undefined) {
-        notes.add(`the columns of ${table} are unknown: DescribeTable got ${status}`)
-        continue
-      }
-      const missing = [...named].filter((path) => !columns.includes(path.split('.')[0] ?? ''))
-      problems.push(
-        ...missing.map(
-          (path) =>
-            `${table} has no column "${path}", which \`rows\` of ${rule} names${suggestSimilar(path, columns)}`,
-        ),
-      )
+  for (const { rule, id, named } of listReads(documents)) {
+    const table = formatIdentifierText(id)
+    const { status, columns } = await describe(...id)
+    if (columns === undefined) {
+      notes.add(`the columns of ${table} are unknown: DescribeTable got ${status}`)
+      continue
     }
-    return { problems, notes: [...notes] }
-  } finally {
-    client.close()
+    const missing = [...named].filter((path) => !columns.includes(path.split('.')[0] ?? ''))
+    problems.push(
+      ...missing.map(
+        (path) =>
+          `${table} has no column "${path}", which \`rows\` of ${rule} names${suggestSimilar(path, columns)}`,
+      ),
+    )
   }
+  return { problems, notes }
 }
 
 /** Returns the columns that `rows` of each rule names, for each table that the rule names. */

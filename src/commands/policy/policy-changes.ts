@@ -14,7 +14,7 @@ import {
 import { collect, parseTimeOrAge } from '../common/arguments.ts'
 import { CommandFailure, runStep } from '../common/command-failure.ts'
 import type { Io } from '../common/io.ts'
-import { LogProblems } from '../common/log-problems.ts'
+import { createLogProblems } from '../common/log-problems.ts'
 import { addReport, configOption, loadSources, type Report } from './policy-command.ts'
 
 interface DiffOptions {
@@ -80,7 +80,7 @@ export function addReplay(policy: Command, io: Io): void {
 async function replay(options: ReplayOptions, io: Io): Promise<Report> {
   const { audit, candidate, config, since, failOnChange } = options
   const { set } = await loadSources(candidate, config, io)
-  const problems = new LogProblems(io)
+  const problems = createLogProblems(io)
   async function* readCalls() {
     for await (const record of readAuditLog(audit, since, problems.report))
       if (since === undefined || Date.parse(record.time) >= since.getTime()) yield readRecordedCall(record)

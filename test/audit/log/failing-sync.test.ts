@@ -37,7 +37,7 @@ const canFailSyncs = isProvided(
 const withStrace = it.skipIf(!canFailSyncs)
 
 async function expectIntactLog(folder: string): Promise<void> {
-  const report = await verifyAuditLog(folder, { keys: [await keyOf(folder)] })
+  const report = await verifyAuditLog(folder, [await keyOf(folder)])
   expect(report).toMatchObject({ ok: true, chains: 2, unresolved: 0 })
 }
 

@@ -85,7 +85,7 @@ describe.each(['closed', 'killed'] as const)('a start with a log that was %s', (
     const records = await recordsOf(folder)
     expect(ofKind(records, 'tampered')).toMatchObject([found])
     expect(ofKind(records, 'outcome').filter(({ result }) => result === 'unknown')).toEqual([])
-    const report = await verifyAuditLog(folder, { keys: [await keyOf(folder)] })
+    const report = await verifyAuditLog(folder, [await keyOf(folder)])
     const foreign = { file, line, what: expect.stringMatching(/^foreign: .* and the 1 after it/) }
     expect(report).toMatchObject({ ok: false, chains: 3, problems: [foreign] })
 
@@ -118,7 +118,7 @@ describe.each(['closed', 'killed'] as const)('a start with a log that was %s', (
     )
     await restart(folder)
     const keys = [await keyOf(folder)]
-    expect((await verifyAuditLog(folder, { keys })).problems).toMatchObject([{ file: forged, line: 1 }])
+    expect((await verifyAuditLog(folder, keys)).problems).toMatchObject([{ file: forged, line: 1 }])
     const starts = ofKind(await recordsOf(folder), 'start')
     expect(starts.at(-1)?.previous).toMatchObject({ chain, seq: lines.length - 1 })
     expect(file).not.toBe(forged)
@@ -131,6 +131,6 @@ it('after a crash and a change of the key, names what the earlier key has not se
   const other = await stoppedLog('closed')
   await copyFile(join(other.folder, 'seal-key.pem'), join(folder, 'seal-key.pem'))
   await restart(folder)
-  const { problems } = await verifyAuditLog(folder, { keys: [publicKey, await keyOf(folder)] })
+  const { problems } = await verifyAuditLog(folder, [publicKey, await keyOf(folder)])
   expect(problems).toMatchObject([{ file, line: 3, what: expect.stringMatching(/^foreign/) }])
 })

@@ -36,7 +36,7 @@ it('removes the oldest segments of a log that is too large; the rest still verif
   await eventually(async () => expect(await sizeOf(folder)).toBeLessThan(20_000))
   await log.close()
   const keys = [await keyOf(folder)]
-  const report = await verifyAuditLog(folder, { keys })
+  const report = await verifyAuditLog(folder, keys)
   expect(report).toMatchObject({ ok: true, unresolved: 0, pruned: { chain: log.chain } })
   expect((await segmentsOf(folder))[0]).not.toMatch(/-0000\.jsonl$/)
 
@@ -46,7 +46,7 @@ it('removes the oldest segments of a log that is too large; the rest still verif
     expect((await segmentsOf(folder)).filter((file) => file.startsWith(log.chain))).toEqual([]),
   )
   await next.log.close()
-  expect(await verifyAuditLog(folder, { keys })).toMatchObject({ ok: true })
+  expect(await verifyAuditLog(folder, keys)).toMatchObject({ ok: true })
 })
 
 it('removes only expired segments at the next start', async () => {
@@ -60,7 +60,7 @@ it('removes only expired segments at the next start', async () => {
   await again.close()
   expect((await segmentsOf(folder)).slice(0, -1)).toEqual(files.slice(2))
   expect(ofKind(await recordsOf(folder), 'pruned')).toMatchObject([{ files: files.slice(0, 2) }])
-  expect(await verifyAuditLog(folder, { keys: [await keyOf(folder)] })).toMatchObject({ ok: true, chains: 2 })
+  expect(await verifyAuditLog(folder, [await keyOf(folder)])).toMatchObject({ ok: true, chains: 2 })
 })
 
 it('retains segments that are still read or contain an unresolved intent', async () => {
@@ -136,14 +136,14 @@ it('verification accepts a removal that a crash has interrupted', async () => {
   const keys = [await keyOf(folder)]
 
   await copyFile(join(copies, second), join(folder, second))
-  expect(await verifyAuditLog(folder, { keys })).toMatchObject({ ok: true, pruned: { chain: log.chain } })
+  expect(await verifyAuditLog(folder, keys)).toMatchObject({ ok: true, pruned: { chain: log.chain } })
   await copyFile(join(copies, first), join(folder, first))
-  expect(await verifyAuditLog(folder, { keys })).toMatchObject({ ok: true })
+  expect(await verifyAuditLog(folder, keys)).toMatchObject({ ok: true })
   await rm(join(folder, second))
-  expect(await verifyAuditLog(folder, { keys })).toMatchObject({ ok: false, problems: [{ file: third }] })
+  expect(await verifyAuditLog(folder, keys)).toMatchObject({ ok: false, problems: [{ file: third }] })
   await rm(join(folder, first))
   await rm(join(folder, third))
-  expect(await verifyAuditLog(folder, { keys })).toMatchObject({ ok: false, problems: [{ file: fourth }] })
+  expect(await verifyAuditLog(folder, keys)).toMatchObject({ ok: false, problems: [{ file: fourth }] })
 })
 
 it('verification detects a record that was added to the oldest segment', async () => {
@@ -169,6 +169,6 @@ it('verification rejects an unsigned checkpoint', async () => {
     return [...lines, `{"v":1,"kind":"pruned",${head},"through":${through},"files":["${first}"],"hash":"00"}`]
   })
   expect((await verifyAuditLog(folder)).ok).toBe(true)
-  const [problem] = (await verifyAuditLog(folder, { keys: [await keyOf(folder)] })).problems
+  const [problem] = (await verifyAuditLog(folder, [await keyOf(folder)])).problems
   expect(problem).toMatchObject({ what: expect.stringMatching(/no signed record says that it was removed/) })
 })

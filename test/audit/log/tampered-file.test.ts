@@ -26,7 +26,7 @@ async function tamperedLog(tamper: (path: string) => Promise<unknown>) {
   expect(events).toHaveLength(1)
   expect(log.status().tampered).toBe(1)
   const records = await recordsOf(folder)
-  return { file, records, report: await verifyAuditLog(folder, { keys: [await keyOf(folder)] }) }
+  return { file, records, report: await verifyAuditLog(folder, [await keyOf(folder)]) }
 }
 
 const requests = (records: Parameters<typeof ofKind>[0]) =>

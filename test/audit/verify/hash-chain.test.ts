@@ -66,14 +66,14 @@ describe('verification of a changed log', () => {
     const places = everyInTheLongForm([...good.keys()], 11)
     for (const at of [...places, good.length - 1]) {
       await file.write(Buffer.of((good[at] ?? 0) ^ (1 << (at % 8))), 0, 1, at)
-      const { ok, tornTail } = await verifyAuditLog(folder, { keys })
+      const { ok, tornTail } = await verifyAuditLog(folder, keys)
       // Without its last newline, the newest chain looks as after a crash.
       const isTorn = at === good.length - 1
       expect({ at, ok, torn: tornTail !== undefined }).toEqual({ at, ok: isTorn, torn: isTorn })
       await file.write(good, at, 1, at)
     }
     await file.close()
-    expect(await verifyAuditLog(folder, { keys })).toMatchObject({ ok: true, seals: 2 })
+    expect(await verifyAuditLog(folder, keys)).toMatchObject({ ok: true, seals: 2 })
   })
 
   it('detects a removed, duplicated or moved line', async () => {
@@ -207,7 +207,7 @@ describe('verification of a changed log', () => {
       const text = await readFile(atPath(paths, at), 'utf8')
       await writeFile(atPath(paths, at), text.replace(from, from.replace(/\w/, '?')))
     }
-    const { ok, chains, records, problems } = await verifyAuditLog(folder, { keys: [await keyOf(folder)] })
+    const { ok, chains, records, problems } = await verifyAuditLog(folder, [await keyOf(folder)])
     expect({ ok, chains, records }).toEqual({ ok: false, chains: 3, records: 17 })
     expect(problems).toEqual(damages.map(({ at, line }) => ({ file: files[at], line, what })))
   })
