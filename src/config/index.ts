@@ -51,8 +51,4 @@ export {
 } from './token-issuer-settings.ts'
 export { acceptanceHint, findSettingsWarnings } from './unsafe-settings.ts'
 export { allowedRequestHeaders, allowedResponseHeaders } from './upstream/allowed-headers-settings.ts'
-export {
-  type CallerIdentity,
-  findCredentialProblem,
-  type UpstreamSettings,
-} from './upstream/upstream-settings.ts'
+export { findCredentialProblem, type UpstreamSettings } from './upstream/upstream-settings.ts'

@@ -167,8 +167,6 @@ function* findNamespaceProblems(
   }
 }
 
-export type CallerIdentity = UpstreamSettings['identity']
-
 export type UpstreamSettings = z.output<typeof upstreamSchema> & {
   readonly namespaces?: readonly Identifier[] | undefined
 }

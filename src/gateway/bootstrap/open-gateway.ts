@@ -4,7 +4,7 @@ import { type AssertionSigner, openAssertionSigner, type StaticKey } from '../..
 import { bodyBounds, clientBounds } from '../bounds.ts'
 import { startChangeTracker, type ChangeTracker } from '../changes/change-tracker.ts'
 import { createDocumentFinder } from '../documents.ts'
-import { createListingObserver } from '../listing/listing-observer.ts'
+import { createListingObserver } from '../listing/listing-response.ts'
 import { createSealedIds, createPageTokens } from '../sealed-tokens.ts'
 import { createRefusalRecorder } from '../observability/refusal-recorder.ts'
 import { createReadinessChecks } from '../observability/gateway-readiness.ts'
@@ -35,7 +35,6 @@ import {
   exportSinks,
   type Metrics,
 } from '../../observability/index.ts'
-import { createCallerHeaders } from '../upstream/request-headers.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import {
   createLimits,
@@ -189,7 +188,7 @@ async function openUpstreams(
         exportCertificate(metrics, certificate, upstream.name),
       )),
       bounds: tuning.upstream,
-      callerHeaders: createCallerHeaders(upstream.name, upstream.identity, assertions),
+      assertions,
     })),
   )
   const upstreams = createUpstreams(options, (event, upstream, reason) => {

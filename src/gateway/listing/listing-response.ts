@@ -1,5 +1,7 @@
+import type { Counter } from 'prom-client'
 import {
   assertIdentifier,
+  type CatalogError,
   formatIdentifier,
   type Identifier,
   incompleteHeader,
@@ -8,21 +10,28 @@ import {
   refusal,
   type RouteMatch,
 } from '../../catalog-api/index.ts'
-import type { RunInSlices } from '../../lib/index.ts'
+import { isObject, parseJsonBytes, type RunInSlices } from '../../lib/index.ts'
 import { getPrincipalKey } from '../../limits/index.ts'
 import type { PolicySet, RequestFacts } from '../../policy/index.ts'
-import type { RequestSpans } from '../../observability/index.ts'
+import {
+  createThrottledLog,
+  type Logger,
+  type Metrics,
+  type RequestSpans,
+} from '../../observability/index.ts'
 import type { DownstreamResponse } from '../downstream.ts'
-import { gatewayHeaders } from '../error-response.ts'
+import { describeCause, gatewayHeaders } from '../error-response.ts'
+import type { JsonObject } from '../facts/stated-facts.ts'
 import type { UpstreamCallOptions, UpstreamResponse } from '../upstream/upstream-attempt.ts'
-import type { ListingObserver } from './listing-observer.ts'
 import { readListingPage, type ListingPosition } from './listing-page.ts'
 import { createListingSources, getListedMember } from './listing-sources.ts'
 import type { PageTokens } from '../sealed-tokens.ts'
-import { readUpstreamJson } from '../upstream/call-upstream.ts'
+import { callUpstream } from '../upstream/call-upstream.ts'
 import { createRequestHeaders } from '../upstream/request-headers.ts'
-import type { Authenticated } from '../context.ts'
+import { buildUpstreamTarget, type Upstream } from '../upstream/upstream.ts'
+import { assertNotCompressed, createUpstreamError, toDownstreamError } from '../upstream/upstream-error.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
+import type { Authenticated } from '../context.ts'
 
 /** A listing that the policies allowed. */
 interface PermittedListing extends Authenticated {
@@ -69,13 +78,7 @@ export async function createListingResponse(
   const sources = createListingSources(route, upstreams, {
     rootTablesOnly,
     canSeeBeneath: (id) => policies.findVisibleBeneath({ principal, request: facts, id }) !== undefined,
-    read: (upstream, target) =>
-      readUpstreamJson(upstream, target, createRequestHeaders(upstream, request), {
-        checkDecision: request.checkDecision,
-        holder: getPrincipalKey(principal),
-        response,
-        spans,
-      }),
+    read: (upstream, target) => readUpstream(upstream, target, request, response, spans),
     onNameLeftOut: listingObserver.nameLeftOut,
   })
   const view = policies.visibilityFor({ principal, request: facts })
@@ -115,6 +118,41 @@ export async function createListingResponse(
     ],
     body,
   }
+}
+
+/**
+ * Reads what an upstream lists, with a slot and retries like any other read. Throws the CatalogError to send to the client, or
+ * ClientDisconnected.
+ */
+async function readUpstream(
+  upstream: Upstream,
+  target: RouteMatch,
+  request: PermittedListing,
+  response: DownstreamResponse,
+  spans: RequestSpans | undefined,
+): Promise<JsonObject> {
+  const { method } = target.operation
+  const headers = createRequestHeaders(upstream, request)
+  const outgoing = { method, path: buildUpstreamTarget(upstream, target), headers, body: null }
+  const options = {
+    checkDecision: request.checkDecision,
+    holder: getPrincipalKey(request.principal),
+    response,
+    spans,
+    addedHeaders: [],
+    responseHeaders: [],
+    abortsWithClient: true,
+    buffersResponse: true,
+    pool: 'listing',
+  } as const
+  const listed = await callUpstream(upstream, outgoing, options, true).catch((error: unknown) => {
+    throw toDownstreamError(error)
+  })
+  if (listed.status >= 300) throw createUpstreamError(listed, upstream, headers)
+  assertNotCompressed(listed.headers)
+  const value = listed.body && parseJsonBytes(listed.body)
+  if (isObject(value)) return value
+  throw refusal('upstream_response_invalid', 'the response of the catalog is not a JSON object')
 }
 
 /**
@@ -170,5 +208,32 @@ function parseStartAfter(token: string, { operation, id, delimiter }: RouteMatch
       'invalid page_token: expected a token of this gateway or a name to start after',
       { cause },
     )
+  }
+}
+
+export type ListingObserver = ReturnType<typeof createListingObserver>
+
+/** Counts and logs what listings leave out. */
+export function createListingObserver(metrics: Metrics, log: Logger) {
+  const createReport = (counter: Counter<'upstream'>, message: string) => {
+    // By upstream: every listing may report the same.
+    const logThrottled = createThrottledLog(log, 1)
+    return (upstream: string, fields: object): void => {
+      counter.inc({ upstream })
+      logThrottled('warn', upstream, { upstream, ...fields }, message)
+    }
+  }
+  const reportMissing = createReport(metrics.incomplete_listings_total, 'incomplete listing')
+  const reportName = createReport(metrics.listed_names_left_out_total, 'name left out of a listing')
+  return {
+    /** A listing lacks the names of an upstream. */
+    upstreamMissing(upstream: string, error: CatalogError, requestId: string): void {
+      const { reason, message } = error
+      reportMissing(upstream, { reason, error: message, cause: describeCause(error), requestId })
+    },
+    /** A listing of the upstream contains a name that no request could contain. */
+    nameLeftOut: (upstream: string, { message }: CatalogError): void =>
+      // The message quotes, escapes and truncates the name.
+      reportName(upstream, { reason: message }),
   }
 }

@@ -5,17 +5,10 @@ import {
   type UpstreamRequest,
   AttemptFailed,
 } from './upstream-attempt.ts'
-import { type Upstream, buildUpstreamTarget } from './upstream.ts'
-import {
-  assertNotCompressed,
-  getFailureReason,
-  isTransportFailure,
-  isUnavailableResponse,
-  createUpstreamError,
-  toDownstreamError,
-} from './upstream-error.ts'
-import { isObject, parseJsonBytes, removeHeaders } from '../../lib/index.ts'
-import { refusal, type RouteMatch } from '../../catalog-api/index.ts'
+import type { Upstream } from './upstream.ts'
+import { getFailureReason, isTransportFailure, isUnavailableResponse } from './upstream-error.ts'
+import { removeHeaders } from '../../lib/index.ts'
+import { refusal } from '../../catalog-api/index.ts'
 import { ClientDisconnected } from '../downstream.ts'
 
 /** Headers that identify the span that a request continues (W3C Trace Context). */
@@ -94,10 +87,10 @@ export async function callUpstream(
         else health.recordSuccess()
         return response
       } catch (error) {
-        if (isUpstreamFailure(error, request)) health.recordFailure()
-        const isRetryable =
-          error instanceof AttemptFailed && error.progress !== 'responding' && isTransportFailure(error.cause)
-        const isLast = !mayRetry || attempt > 1 || !isRetryable
+        // Neither a client that disconnected, nor a timeout, which one large request may cause.
+        if (!(error instanceof AttemptFailed) || !isTransportFailure(error.cause)) throw error
+        if (error.progress === 'unsent' || !isIncompleteUpload(request)) health.recordFailure()
+        const isLast = !mayRetry || attempt > 1 || error.progress === 'responding'
         if (isLast || health.circuit === 'open') throw error
       }
     }
@@ -121,44 +114,6 @@ export function assertCircuitClosed({ health, bounds }: Upstream): void {
   )
 }
 
-/**
- * Whether a failed attempt counts as a failure of the upstream. A client that disconnected, an incomplete upload, and a
- * timeout, which one large request may cause, do not count.
- */
-function isUpstreamFailure(error: unknown, { body }: UpstreamRequest): boolean {
-  if (!(error instanceof AttemptFailed) || !isTransportFailure(error.cause)) return false
-  const isIncompleteUpload =
-    body !== null && 'isComplete' in body && !body.isComplete && error.progress !== 'unsent'
-  return !isIncompleteUpload
-}
-
-/**
- * Reads a JSON object from an upstream by an operation without a body, for a listing that the gateway composes itself.
- * `headers` are names and values in turn. Uses a slot and retries like any other read. Throws the CatalogError to send to the client, or ClientDisconnected.
- */
-export async function readUpstreamJson(
-  upstream: Upstream,
-  target: RouteMatch,
-  headers: readonly string[],
-  caller: Pick<UpstreamCallOptions, 'checkDecision' | 'holder' | 'response' | 'spans'>,
-): Promise<Readonly<Record<string, unknown>>> {
-  const { method } = target.operation
-  const request = { method, path: buildUpstreamTarget(upstream, target), headers, body: null }
-  const options = {
-    ...caller,
-    addedHeaders: [],
-    responseHeaders: [],
-    abortsWithClient: true,
-    buffersResponse: true,
-    pool: 'listing',
-  } as const
-  const upstreamResponse = await callUpstream(upstream, request, options, true).catch((error: unknown) => {
-    throw toDownstreamError(error)
-  })
-  const { status, body } = upstreamResponse
-  if (status >= 300) throw createUpstreamError(upstreamResponse, upstream, headers)
-  assertNotCompressed(upstreamResponse.headers)
-  const value = body && parseJsonBytes(body)
-  if (isObject(value)) return value
-  throw refusal('upstream_response_invalid', 'the response of the catalog is not a JSON object')
+function isIncompleteUpload({ body }: UpstreamRequest): boolean {
+  return body !== null && 'isComplete' in body && !body.isComplete
 }

@@ -4,11 +4,6 @@ import { FairCapacity } from '../../limits/index.ts'
 import type { UpstreamBounds } from '../bounds.ts'
 import { ClientDisconnected, type DownstreamResponse } from '../downstream.ts'
 
-interface PendingRequest {
-  readonly since: number
-  readonly proceed: () => void
-}
-
 /**
  * The slots of a connection pool, one for each active request. Principals share them and the queue as FairCapacity
  * defines. A released slot goes to the pending principal that holds the fewest, and among equals to the one served
@@ -18,8 +13,8 @@ export class ConnectionSlots extends FairCapacity {
   /** The requests that wait for a slot. */
   readonly queue: FairCapacity
   readonly #queueTimeoutMs: number
-  /** By principal, the one served least recently first. */
-  readonly #pending = new Map<string, Set<PendingRequest>>()
+  /** By principal, the one served least recently first: what ends the wait of each request, with when it began. */
+  readonly #pending = new Map<string, Map<() => void, number>>()
 
   constructor(
     maxActive: number,
@@ -35,7 +30,10 @@ export class ConnectionSlots extends FairCapacity {
   oldestPendingMs(): number {
     const now = performance.now()
     let oldest = now
-    for (const [first] of this.#pending.values()) oldest = Math.min(oldest, first?.since ?? now)
+    for (const requests of this.#pending.values()) {
+      const [since = now] = requests.values()
+      oldest = Math.min(oldest, since)
+    }
     return now - oldest
   }
 
@@ -50,29 +48,22 @@ export class ConnectionSlots extends FairCapacity {
     if (response.isDestroyed) throw new ClientDisconnected()
     if (!this.queue.take(holder)) throw noConnectionError('too many requests wait for one')
     await new Promise<void>((resolve, reject) => {
-      const stopWaiting = (): void => {
-        this.#dequeue(holder, request)
+      const end = (error?: Error): void => {
+        this.#dequeue(holder, proceed)
         clearTimeout(timer)
         response.onClose.delete(onClose)
+        if (error === undefined) resolve()
+        else reject(error)
       }
-      const onClose = (): void => {
-        stopWaiting()
-        reject(new ClientDisconnected())
-      }
-      const request: PendingRequest = {
-        since: performance.now(),
-        proceed() {
-          stopWaiting()
-          resolve()
-        },
-      }
-      const expire = ownedBy(response, () => {
-        stopWaiting()
-        reject(noConnectionError(`none became free within ${this.#queueTimeoutMs / 1000} s`))
-      })
+      const proceed = (): void => end()
+      const onClose = (): void => end(new ClientDisconnected())
+      const expire = ownedBy(response, () =>
+        end(noConnectionError(`none became free within ${this.#queueTimeoutMs / 1000} s`)),
+      )
       const timer = setTimeout(expire, this.#queueTimeoutMs)
       response.onClose.add(onClose)
-      this.#enqueue(holder, request)
+      const requests = this.#pending.get(holder) ?? new Map<() => void, number>()
+      this.#pending.set(holder, requests.set(proceed, performance.now()))
     })
   }
 
@@ -81,26 +72,20 @@ export class ConnectionSlots extends FairCapacity {
     for (;;) {
       const next = this.#findNextHolder()
       if (next === undefined || !this.take(next)) return
-      const requests = this.#pending.get(next) ?? new Set()
-      const [first] = requests
+      const requests = this.#pending.get(next) ?? new Map<() => void, number>()
+      const [proceed] = requests.keys()
       if (requests.size > 1) {
         this.#pending.delete(next)
         this.#pending.set(next, requests)
       }
-      first?.proceed()
+      proceed?.()
     }
   }
 
-  #enqueue(holder: string, request: PendingRequest): void {
-    const requests = this.#pending.get(holder)
-    if (requests === undefined) this.#pending.set(holder, new Set([request]))
-    else requests.add(request)
-  }
-
-  #dequeue(holder: string, request: PendingRequest): void {
+  #dequeue(holder: string, proceed: () => void): void {
     this.queue.release(holder)
     const requests = this.#pending.get(holder)
-    requests?.delete(request)
+    requests?.delete(proceed)
     if (requests?.size === 0) this.#pending.delete(holder)
   }
 

@@ -5,13 +5,12 @@ import {
   isOperationName,
   isWithin,
   refusal,
-  type RouteMatch,
   type StatedFacts,
   uploadIdName,
 } from '../../catalog-api/index.ts'
 import { getMembers, isListOfStrings, type JsonForm, noValue, type Steps } from '../../lib/index.ts'
 import { transformInSteps, type JsonVisitor } from '../json/json-transformer.ts'
-import type { Principal } from '../../identity/index.ts'
+import type { Authenticated } from '../context.ts'
 import type { NamedWork, SealedIds } from '../sealed-tokens.ts'
 import type { CallerRestriction } from '../../policy/index.ts'
 import { trimDescription } from '../restrictions/restricted-response.ts'
@@ -177,10 +176,7 @@ function isPublic([name, value]: [string, unknown]): boolean {
 }
 
 /** A request whose response may contain more than its caller may see. */
-interface PermittedRequest {
-  readonly route: RouteMatch
-  readonly database: Identifier
-  readonly principal: Principal
+interface PermittedRequest extends Authenticated {
   readonly upstream: { readonly name: string }
   readonly permit: {
     readonly stated: StatedFacts

@@ -12,6 +12,7 @@ import { challenge } from '../../identity/index.ts'
 import { AttemptFailed, getContentCoding, type UpstreamResponse } from './upstream-attempt.ts'
 import { isUnavailableStatus } from './upstream-health.ts'
 import { ClientDisconnected } from '../downstream.ts'
+import type { Upstream } from './upstream.ts'
 
 const missingOperation = 'the upstream does not have this operation'
 
@@ -26,13 +27,13 @@ const forwardedErrorHeaders = ['retry-after', 'content-range', lancedbServerHead
  */
 export function createUpstreamError(
   { status, headers, body }: UpstreamResponse,
-  upstream: { readonly forwardsCredential: boolean; readonly getOwnHeaders: () => readonly string[] },
+  upstream: Pick<Upstream, 'identity' | 'getOwnHeaders'>,
   sent: readonly string[],
   reads: 'all' | 'code' = 'all',
 ): CatalogError {
   const own = [...sent, ...upstream.getOwnHeaders()]
   const { kind, message, context, cause } = parseErrorResponse(status, body, own, reads)
-  if (status === 407 || (status === 401 && !upstream.forwardsCredential))
+  if (status === 407 || (status === 401 && upstream.identity !== 'original'))
     return refusal('upstream_credential_rejected', 'the upstream rejected the credential of the gateway', {
       cause,
     })

@@ -8,7 +8,7 @@ import {
 import { allowedRequestHeaders, allowedResponseHeaders, type UpstreamSettings } from '../../config/index.ts'
 import { getBasePath } from '../../lib/index.ts'
 import { upstreamBounds, type UpstreamBounds } from '../bounds.ts'
-import type { CallerHeaders } from './request-headers.ts'
+import type { AssertionSigner } from '../../identity/index.ts'
 import { ConnectionSlots } from './connection-slots.ts'
 import { createHttp1Client } from '../../http1/index.ts'
 import { UpstreamHealth, type ReportHealth } from './upstream-health.ts'
@@ -17,8 +17,8 @@ import { createOwnHeaders, openOwnClient, type UpstreamAccess } from './own-clie
 /** The settings of an upstream, with what the files that they name contain. */
 export type UpstreamOptions = UpstreamSettings &
   UpstreamAccess & {
-    /** The headers that identify the caller; none by default. */
-    readonly callerHeaders?: CallerHeaders
+    /** Needed for the caller identity `assertion`. */
+    readonly assertions?: AssertionSigner | undefined
     readonly bounds?: Partial<UpstreamBounds> | undefined
   }
 
@@ -67,10 +67,9 @@ export function createUpstream(options: UpstreamOptions, report?: ReportHealth) 
     database: options.database,
     /** Names of the catalog headers that it receives. */
     headerDialect: options.headerDialect,
-    /** Creates the headers that identify the caller. */
-    callerHeaders: options.callerHeaders ?? (() => []),
-    /** Whether it authenticates callers itself. */
-    forwardsCredential: options.identity === 'original',
+    /** How it gets to know the caller; `original`: it authenticates callers itself. */
+    identity: options.identity,
+    assertions: options.assertions,
     credentials,
     /** Returns the headers of every request, such as the credential of the gateway and the database: names and values in turn. */
     getOwnHeaders: createOwnHeaders(options),
