@@ -17,7 +17,6 @@ import {
   type TlsFiles,
   toError,
 } from '../lib/index.ts'
-import type { ListenAddress } from '../settings/index.ts'
 import { directOutbound, openOutbound } from '../outbound/index.ts'
 import { readUpstreamOptions } from '../gateway/index.ts'
 import {
@@ -171,7 +170,7 @@ async function checkResources(settings: GatewaySettings, io: Io) {
   return { outbound, loaded, keys, used }
 }
 
-async function tryListen({ host, port }: ListenAddress): Promise<void> {
+async function tryListen({ host, port }: { readonly host: string; readonly port: number }): Promise<void> {
   const server = createServer()
   await listenOn(server, { host, port })
   server.close()

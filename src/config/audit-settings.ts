@@ -1,13 +1,12 @@
 import { z } from 'zod'
 import {
   dashedName,
+  expectHttpsIfTlsFiles,
   findDuplicates,
-  hasHttpsIfTlsFiles,
   path,
   receiverUrl,
   refuse,
   tlsFiles,
-  tlsRequiresHttps,
 } from '../settings/index.ts'
 
 const name = dashedName.describe('Name of the sink in metrics and of its position file.')
@@ -26,11 +25,11 @@ const otlpSchema = z
       })
       .optional(),
   })
-  .refine(hasHttpsIfTlsFiles, tlsRequiresHttps)
+  .superRefine(expectHttpsIfTlsFiles)
 
 export const sinksSchema = z
   .array(z.discriminatedUnion('type', [stdoutSchema, otlpSchema]))
-  .superRefine(refuse((sinks) => findDuplicates(sinks, 'name', (name) => `duplicate sink name "${name}"`)))
+  .superRefine(refuse((sinks) => findDuplicates(sinks, 'name', 'sink name')))
 
 export type SinkSettings = z.output<typeof sinksSchema>[number]
 export type OtlpSettings = z.output<typeof otlpSchema>

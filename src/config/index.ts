@@ -37,18 +37,13 @@ export type { ListenSettings, TlsSettings } from './listen-settings.ts'
 export { listServers } from './listener-problems.ts'
 export { type PassThroughRouteSettings, webSocketMethod } from './pass-through-settings.ts'
 export type { DelegatedNamespace, PolicyKubernetesSettings, PolicyNamespace } from './policy-settings.ts'
-export {
-  areTracesDisabled,
-  type LogSettings,
-  resolveTracesEndpoint,
-  type TracesSettings,
-} from './telemetry-settings.ts'
+export type { LogSettings, TracesSettings } from './telemetry-settings.ts'
 export {
   type IntrospectionSettings,
   type TokenIssuer,
   type TokenIssuerInput,
   tokenIssuersSchema,
 } from './token-issuer-settings.ts'
-export { acceptanceHint, findSettingsWarnings } from './unsafe-settings.ts'
+export { acceptanceHint, findSettingsWarnings } from './settings-problems.ts'
 export { allowedRequestHeaders, allowedResponseHeaders } from './upstream/allowed-headers-settings.ts'
 export { findCredentialProblem, type UpstreamSettings } from './upstream/upstream-settings.ts'

@@ -101,9 +101,10 @@ export const limitsSchema = z
   .superRefine(
     // Callers could not tell which one they have reached.
     refuse(({ rates, concurrency }) =>
-      findDuplicates([...rates, ...concurrency], 'name', (name) => `duplicate limit name "${name}"`).map(
-        ({ message }) => ({ path: [], message }),
-      ),
+      findDuplicates([...rates, ...concurrency], 'name', 'limit name').map(({ message }) => ({
+        path: [],
+        message,
+      })),
     ),
   )
 

@@ -1,4 +1,5 @@
-import { isSameListenAddress, leadsToAddress, type SettingProblem } from '../settings/index.ts'
+import { toTarget } from '../outbound/index.ts'
+import { isLoopback, type SettingProblem } from '../settings/index.ts'
 import { type Sections, listCatalogs } from './sections.ts'
 
 /** The servers of a gateway, each with the path of its settings and the address that it listens on. */
@@ -41,6 +42,37 @@ export function* findListenConflicts(settings: Sections): Generator<SettingProbl
       yield { path, message }
     }
   }
+}
+
+/** Where a server listens; port 0 picks a free one. */
+interface ListenAddress {
+  readonly host: string
+  readonly port: number
+}
+
+/** Whether a server cannot listen on one address because of another one that listens on the other. */
+function isSameListenAddress(one: ListenAddress, other: ListenAddress): boolean {
+  if (one.port !== other.port || one.port === 0) return false
+  const [host, otherHost] = [normalizeHost(one.host), normalizeHost(other.host)]
+  return host === otherHost || isAnyAddress(host) || isAnyAddress(otherHost)
+}
+
+/** Whether a URL leads to a server on this machine that listens on the address. */
+function leadsToAddress(url: string, { host, port }: ListenAddress): boolean {
+  if (!URL.canParse(url)) return false
+  const target = toTarget(new URL(url))
+  if (target.port !== port) return false
+  const [own, other] = [normalizeHost(host), normalizeHost(target.host)]
+  return other === own || (isAnyAddress(own) && (isAnyAddress(other) || isLoopback(other)))
+}
+
+function normalizeHost(host: string): string {
+  const lowerCase = host.toLowerCase()
+  return lowerCase === 'localhost' ? '127.0.0.1' : lowerCase
+}
+
+function isAnyAddress(host: string): boolean {
+  return host === '0.0.0.0' || host === '::'
 }
 
 /** Yields the routes that overlap each other. */

@@ -118,10 +118,8 @@ function namesSubject(value: boolean | readonly string[]): boolean {
 
 /** Finds Kubernetes namespaces with two entries, which would be delegated the limits of both, and overlapping delegations. */
 function* findSharedNamespaces(namespaces: readonly PolicyNamespace[]): Generator<SettingProblem> {
-  for (const member of ['name', 'uid'] as const) {
-    const describe = (value: string): string => `duplicate ${member} of a Kubernetes namespace: ${value}`
-    yield* findDuplicates(namespaces, member, describe)
-  }
+  yield* findDuplicates(namespaces, 'name', 'name of a Kubernetes namespace')
+  yield* findDuplicates(namespaces, 'uid', 'uid of a Kubernetes namespace')
   const before: { readonly scope: Identifier; readonly name: string }[] = []
   for (const [index, namespace] of namespaces.entries()) {
     if (namespace.platform) continue

@@ -7,7 +7,6 @@ import { limitsSchema, listenSchema, timeoutsSchema } from './listen-settings.ts
 import { passThroughSchema } from './pass-through-settings.ts'
 import { policySettingsSchema } from './policy-settings.ts'
 import { logSchema, tracesSchema } from './telemetry-settings.ts'
-import { unsafeNames } from './unsafe-settings.ts'
 import { upstreamSchema, upstreamsSchema } from './upstream/upstream-settings.ts'
 
 const crossSiteSchema = z.strictObject({
@@ -23,6 +22,11 @@ const crossSiteSchema = z.strictObject({
 function isOrigin(text: string): boolean {
   return /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text
 }
+
+/** Settings that `unsafe` can accept. Tokens without an audience are not among them: no setting allows them. */
+const unsafeNames = ['development-key', 'development-policies', 'open-console', 'plain-http-issuer'] as const
+
+export type UnsafeName = (typeof unsafeNames)[number]
 
 /** The sections of the settings of a gateway, each correct by itself. */
 export const sectionsSchema = z.strictObject({

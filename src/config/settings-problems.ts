@@ -11,8 +11,9 @@ import {
 import { suggestSimilar } from '../lib/index.ts'
 import { findErrorMessage, isLoopback, isTrustworthyUrl, type SettingProblem } from '../settings/index.ts'
 import { listIssuerNames } from './identity-settings.ts'
-import { listCatalogs, type Sections } from './sections.ts'
-import { acceptanceHint, type UnsafeName } from './unsafe-settings.ts'
+import type { ListenSettings } from './listen-settings.ts'
+import { listCatalogs, type Sections, type UnsafeName } from './sections.ts'
+import type { UpstreamSettings } from './upstream/upstream-settings.ts'
 
 type Path = readonly (string | number)[]
 
@@ -120,4 +121,31 @@ export function* findUnsafeSettings({ admin, identity, unsafe }: Sections): Gene
       'the console shows principals, ids and policies without credentials; expected a loopback admin.host'
     yield* refuse('open-console', ['admin', 'console'], message)
   }
+}
+
+export function acceptanceHint(name: UnsafeName): string {
+  return `or unsafe: [${name}]`
+}
+
+/** Returns what is allowed, but dangerous, each with the path of its setting. */
+export function findSettingsWarnings(settings: {
+  readonly listen: ListenSettings
+  readonly upstreams: readonly UpstreamSettings[]
+}): readonly string[] {
+  const { host, tls, trustedProxies, clientCertificateFrom } = settings.listen
+  const warnings: string[] = []
+  if (tls === undefined && !isLoopback(host) && trustedProxies.length === 0) {
+    warnings.push(
+      `listen.tls: without it, credentials and data pass ${host} in the clear; expected tls, or trustedProxies if a proxy in ` +
+        'front has it',
+    )
+  }
+  for (const range of trustedProxies.filter((each) => each.endsWith('/0'))) {
+    const claims = clientCertificateFrom === undefined ? 'any address' : 'any address and any certificate'
+    warnings.push(`listen.trustedProxies: with ${range}, every client can claim ${claims}`)
+  }
+  for (const { name, url } of settings.upstreams)
+    if (/\/v1\/?$/.test(url))
+      warnings.push(`url of the upstream ${name}: is ${url}; omit /v1, which the gateway appends itself`)
+  return warnings
 }

@@ -1,6 +1,5 @@
-import { unescape } from 'node:querystring'
 import { z } from 'zod'
-import { path, receiverUrl, tlsFiles, toSignalUrl } from '../settings/index.ts'
+import { path, receiverUrl, tlsFiles } from '../settings/index.ts'
 
 export type LogSettings = z.output<typeof logSchema>
 
@@ -31,28 +30,3 @@ export const tracesSchema = z
   )
 
 export type TracesSettings = z.output<typeof tracesSchema>
-
-/**
- * Returns where spans are posted, and with which headers, as the specification of OTLP exporters has it: the settings come
- * before the variables for traces, and these before those for all signals.
- */
-export function resolveTracesEndpoint(
-  { endpoint }: TracesSettings,
-  environment: NodeJS.ProcessEnv,
-): { readonly url: string; readonly headers: Readonly<Record<string, string>> } {
-  const base = (environment['OTEL_EXPORTER_OTLP_ENDPOINT'] || 'http://localhost:4318').replace(/\/$/, '')
-  const url = endpoint
-    ? toSignalUrl(endpoint, '/v1/traces')
-    : environment['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'] || `${base}/v1/traces`
-  const text = [environment['OTEL_EXPORTER_OTLP_HEADERS'], environment['OTEL_EXPORTER_OTLP_TRACES_HEADERS']]
-    .filter(Boolean)
-    .join(',')
-  const pairs = [...text.matchAll(/([^=,\s]+)\s*=\s*([^,]*)/g)]
-  const headers: Record<string, string> = {}
-  for (const [, name = '', value = ''] of pairs) headers[name.toLowerCase()] = unescape(value.trim())
-  return { url, headers }
-}
-
-export function areTracesDisabled(environment: NodeJS.ProcessEnv): boolean {
-  return environment['OTEL_SDK_DISABLED']?.toLowerCase() === 'true'
-}

@@ -1,13 +1,12 @@
 import { z } from 'zod'
 import {
+  expectHttpsIfTlsFiles,
   findDuplicates,
-  hasHttpsIfTlsFiles,
   isTrustworthyUrl,
   nonEmptyText,
   path,
   refuse,
   tlsFiles,
-  tlsRequiresHttps,
   trustworthyUrlSchema,
 } from '../settings/index.ts'
 
@@ -41,14 +40,7 @@ export const audienceSchema = z
 
 const algorithmsSchema = z
   .array(
-    z.enum(algorithms, {
-      error: ({ input }) => {
-        const same = algorithms.find((name) => name.toLowerCase() === String(input).toLowerCase())
-        return same === undefined
-          ? `expected asymmetric algorithms only: ${algorithms.join(', ')}`
-          : `expected ${same}, in this spelling`
-      },
-    }),
+    z.enum(algorithms, `expected asymmetric algorithms only, in this spelling: ${algorithms.join(', ')}`),
   )
   .min(1)
   .default([...algorithms])
@@ -107,12 +99,10 @@ const tokenIssuerSchema = z
     },
   )
 
-const describeDuplicate = (): string => 'duplicate issuer'
-
 export const tokenIssuersSchema = z
   .array(tokenIssuerSchema)
-  .superRefine(refuse((issuers) => findDuplicates(issuers, 'name', describeDuplicate)))
-  .superRefine(refuse((issuers) => findDuplicates(issuers, 'issuer', describeDuplicate)))
+  .superRefine(refuse((issuers) => findDuplicates(issuers, 'name', 'name of an issuer')))
+  .superRefine(refuse((issuers) => findDuplicates(issuers, 'issuer', 'issuer')))
 
 export type TokenIssuerInput = z.input<typeof tokenIssuerSchema>
 
@@ -130,6 +120,6 @@ export const introspectionSchema = z
     clientSecretFile: path.describe('File with the client secret.'),
     ...claimFields,
   })
-  .refine(hasHttpsIfTlsFiles, tlsRequiresHttps)
+  .superRefine(expectHttpsIfTlsFiles)
 
 export type IntrospectionSettings = z.output<typeof introspectionSchema>

@@ -5,8 +5,6 @@ interface RefusalResponse {
   readonly detail?: string
   /** Error code of the challenge (RFC 6750 section 3.1); absent if the bearer token was not the cause. */
   readonly error?: 'invalid_request' | 'invalid_token'
-  /** Whether the application authenticates: it accepts no credential of the gateway. */
-  readonly isOfApplication?: true
 }
 
 // One response for all keys and one for all tokens, so that it reveals neither whether a key exists nor which check
@@ -18,9 +16,7 @@ const tokenRejected: RefusalResponse = {
   error: 'invalid_token',
 }
 
-const certificateRejected: RefusalResponse = {
-  message: 'invalid client certificate',
-}
+const certificateRejected: RefusalResponse = { message: 'invalid client certificate' }
 
 const responses = {
   /** Neither x-api-key nor Authorization was sent, and no usable certificate. */
@@ -103,7 +99,7 @@ const responses = {
   invalid_certificate_name: certificateRejected,
 
   /** The application that embeds the gateway names no principal for the request. */
-  application_refused: { message: 'the application has not authenticated the caller', isOfApplication: true },
+  application_refused: { message: 'the application has not authenticated the caller' },
   /** Its authentication threw, or returned something else than a principal. */
   application_failed: { message: 'the authentication of the application failed; retry later' },
 } satisfies Partial<Record<RefusalReason, RefusalResponse>>
@@ -118,8 +114,8 @@ export type CredentialRefusal = keyof typeof responses
  */
 export class AuthenticationError extends CatalogError {
   constructor(reason: CredentialRefusal, cause?: unknown) {
-    const { message, detail, error, isOfApplication }: RefusalResponse = responses[reason]
-    const challenges = isOfApplication ? applicationChallenge : createChallenge(error)
+    const { message, detail, error }: RefusalResponse = responses[reason]
+    const challenges = reason === 'application_refused' ? applicationChallenge : createChallenge(error)
     const { kind } = refusals[reason]
     super(kind, message, {
       ...(kind !== 'ServiceUnavailable' && { headers: challenges }),

@@ -67,9 +67,7 @@ async function openIssuers(
   const opening: Promise<TrustedIssuer>[] = tokenIssuersSchema.parse(issuers).map(async (issuer) => ({
     issuer,
     jwks: await openJwks(issuer, runtime),
-    readCaller: createCallerReader(issuer, (cause) =>
-      runtime.report({ source: issuer.name, outcome: 'missing-groups', cause }),
-    ),
+    readCaller: createCallerReader(issuer, runtime.report),
   }))
   if (kubernetes !== undefined) opening.push(openKubernetesIssuer(kubernetes, cluster, runtime))
   const opened = await Promise.allSettled(opening)

@@ -77,6 +77,13 @@ export async function openOtlpClient(setting: string, options: OtlpClientOptions
   }
 }
 
+/** Adds the path of a signal, such as `/v1/logs`, to an OTLP URL without a path (OTLP/HTTP exporters do so). */
+export function toSignalUrl(text: string, path: string): string {
+  const url = new URL(text)
+  if (url.pathname === '/' && url.search === '') url.pathname = path
+  return url.href
+}
+
 /** Encodes attributes of a resource, a span or a log record; leaves out undefined ones. */
 export function toOtlpAttributes(attributes: Readonly<Record<string, unknown>>): readonly object[] {
   return Object.entries(attributes).flatMap(([key, value]) =>

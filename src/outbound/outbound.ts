@@ -45,7 +45,8 @@ export async function openOutbound(
 ): Promise<Outbound> {
   const ownProxy =
     proxy.url === undefined ? undefined : await openProxy(proxy.url, proxy.credentialFile, follow)
-  const findProxy = createProxyFinder(environment, ownProxy, proxy.noProxy)
+  const noProxy = proxy.noProxy ?? readNoProxy(environment)
+  const findProxy = createProxyFinder(environment, ownProxy, noProxy)
   const authorities =
     caFile === undefined
       ? fixed(undefined)
@@ -54,7 +55,6 @@ export async function openOutbound(
           files: [caFile],
           read: () => readAuthorities(caFile, environment),
         })
-  const noProxy = proxy.noProxy ?? readNoProxy(environment)
   const malformedNoProxy = noProxy.filter((entry) => parseNoProxy(entry) === undefined)
   return createOutbound(findProxy, authorities, follow, malformedNoProxy)
 }

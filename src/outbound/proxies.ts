@@ -80,13 +80,13 @@ export interface Proxy {
 export type FindProxy = (target: OutboundTarget) => Proxy | undefined
 
 /**
- * Reads `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`, in lower case (which takes precedence) or upper case. Loopback
- * addresses and `localhost` never have a proxy. `proxy` and `noProxy` of the settings replace the variables. Throws if a variable is not the URL of an HTTP proxy.
+ * Reads `HTTPS_PROXY` and `HTTP_PROXY`, in lower case (which takes precedence) or upper case, unless the settings have a
+ * `proxy`. Loopback addresses and `localhost` never have one. Throws if a variable is not the URL of an HTTP proxy.
  */
 export function createProxyFinder(
   environment: NodeJS.ProcessEnv,
   proxy: Proxy | undefined,
-  noProxy: readonly string[] = readNoProxy(environment),
+  noProxy: readonly string[],
 ): FindProxy {
   if (noProxy.includes('*')) return () => undefined
   const secure = proxy ?? readProxy(environment, 'https_proxy')

@@ -9,17 +9,14 @@ export { explainRemovedArgument, explainRemovedField } from './removed.ts'
 export { listMembers, mapSettings, type SchemaNode, toSchemaNode } from './schema-node.ts'
 export {
   dashedName,
+  expectHttpsIfTlsFiles,
   findDuplicates,
   findErrorMessage,
-  hasHttpsIfTlsFiles,
   httpUrl,
   ifValid,
   isLoopback,
   isPlainUrl,
-  isSameListenAddress,
   isTrustworthyUrl,
-  leadsToAddress,
-  type ListenAddress,
   listenHost,
   milliseconds,
   nonEmptyText,
@@ -30,8 +27,6 @@ export {
   refuse,
   type SettingProblem,
   tlsFiles,
-  tlsRequiresHttps,
-  toSignalUrl,
   trustworthyUrlSchema,
 } from './setting-types.ts'
 export { convertValues } from './setting-units.ts'

@@ -22,17 +22,17 @@ export function refuse<Value>(find: (value: Value) => string | undefined | Itera
 /** For `superRefine`: only if nothing else is wrong so far. An invalid value does not have the type of a valid one. */
 export const ifValid = { when: ({ issues }: z.core.ParsePayload) => issues.length === 0 }
 
-/** Finds the items with a value of a member that an item before them has. */
+/** Finds the items with a value of a member that an item before them has. `kind` says for messages what the member is. */
 export function findDuplicates<Item>(
   items: readonly Item[],
   member: keyof Item & string,
-  describe: (value: string) => string,
+  kind: string,
 ): readonly SettingProblem[] {
   const values = items.map((item) => item[member])
   return values.flatMap((value, index) =>
     value === undefined || values.indexOf(value) === index
       ? []
-      : [{ path: [index, member], message: describe(String(value)) }],
+      : [{ path: [index, member], message: `duplicate ${kind} "${String(value)}"` }],
   )
 }
 
@@ -70,11 +70,12 @@ export const tlsFiles = {
     .describe('Client certificate of the gateway.'),
 }
 
-export const tlsRequiresHttps = 'expected an https URL, because TLS files are set'
-
-export function hasHttpsIfTlsFiles(settings: TlsFiles & { readonly url: string }): boolean {
-  return listTlsFiles(settings).length === 0 || settings.url.startsWith('https:')
-}
+/** For `superRefine`: TLS files have no effect on a URL without TLS. */
+export const expectHttpsIfTlsFiles = refuse((settings: TlsFiles & { readonly url: string }) =>
+  listTlsFiles(settings).length === 0 || settings.url.startsWith('https:')
+    ? undefined
+    : 'expected an https URL, because TLS files are set',
+)
 
 /** Whether a URL has only scheme, host and a path of that form: other parts would be ignored, or print a secret. */
 export function isPlainUrl(text: string, form = /^/): boolean {
@@ -101,13 +102,6 @@ export const receiverUrl = httpUrl.refine(
   isWithoutPassword,
   'expected a URL without user and password; set `credential` to authenticate',
 )
-
-/** Adds the path of a signal, such as `/v1/logs`, to an OTLP URL without a path (OTLP/HTTP exporters do so). */
-export function toSignalUrl(text: string, path: string): string {
-  const url = new URL(text)
-  if (url.pathname === '/' && url.search === '') url.pathname = path
-  return url.href
-}
 
 /**
  * Whether content from this URL is authentic: fetched over https or from this machine. Keys fetched in clear text could
@@ -140,38 +134,6 @@ export const listenHost = z.string().superRefine(
   }),
 )
 
-/** Where a server listens; port 0 picks a free one. */
-export interface ListenAddress {
-  readonly host: string
-  readonly port: number
-}
-
-/** Whether a server cannot listen on one address because of another one that listens on the other. */
-export function isSameListenAddress(one: ListenAddress, other: ListenAddress): boolean {
-  if (one.port !== other.port || one.port === 0) return false
-  const [host, otherHost] = [normalizeHost(one.host), normalizeHost(other.host)]
-  return host === otherHost || isAnyAddress(host) || isAnyAddress(otherHost)
-}
-
-/** Whether a URL leads to a server on this machine that listens on the address. */
-export function leadsToAddress(url: string, { host, port }: ListenAddress): boolean {
-  if (!URL.canParse(url)) return false
-  const { hostname, port: stated, protocol } = new URL(url)
-  const target = normalizeHost(hostname.replace(/^\[|\]$/g, ''))
-  if (Number(stated || (protocol === 'https:' ? 443 : 80)) !== port) return false
-  const own = normalizeHost(host)
-  return target === own || (isAnyAddress(own) && (isAnyAddress(target) || isLoopback(target)))
-}
-
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host)
-}
-
-function normalizeHost(host: string): string {
-  const lowerCase = host.toLowerCase()
-  return lowerCase === 'localhost' ? '127.0.0.1' : lowerCase
-}
-
-function isAnyAddress(host: string): boolean {
-  return host === '0.0.0.0' || host === '::'
 }

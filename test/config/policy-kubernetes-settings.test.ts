@@ -88,12 +88,12 @@ it.for<[attack: string, namespaces: readonly object[], message: string]>([
   [
     'one name twice',
     [platform, { ...team, name: 'catalog-system' }],
-    '.1.name: duplicate name of a Kubernetes namespace: catalog-system',
+    '.1.name: duplicate name of a Kubernetes namespace "catalog-system"',
   ],
   [
     'one uid twice',
     [{ ...platform, uid: 'u1' }, team],
-    '.1.uid: duplicate uid of a Kubernetes namespace: u1',
+    '.1.uid: duplicate uid of a Kubernetes namespace "u1"',
   ],
   [
     'an invalid name',

@@ -45,7 +45,8 @@ it.each<[mistake: readonly string[], error: string]>([
   ],
   [
     ['identity: { issuers: [{ name: a, issuer: "https://a", audience: a, algorithms: [rs256] }] }'],
-    'identity.issuers.0.algorithms.0: expected RS256, in this spelling',
+    'identity.issuers.0.algorithms.0: expected asymmetric algorithms only, in this spelling: ' +
+      'RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA, Ed25519',
   ],
   [['listen: { port: abc }'], 'g.yaml:1:11: listen.port: expected a number, received "abc"'],
   [

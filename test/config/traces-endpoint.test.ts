@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { resolveTracesEndpoint, tracesSchema } from '../../src/config/telemetry-settings.ts'
+import { tracesSchema } from '../../src/config/telemetry-settings.ts'
+import { resolveTracesEndpoint } from '../../src/observability/traces/traces.ts'
 
 const ofAllSignals = 'http://collector:4318/otlp/'
 const ofTraces = 'http://traces:4318/custom'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { UnsafeName } from '../../src/config/unsafe-settings.ts'
+import type { UnsafeName } from '../../src/config/sections.ts'
 import { readChanged } from './read-changed-settings.ts'
 
 const issuer = {

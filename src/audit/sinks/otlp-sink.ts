@@ -1,7 +1,12 @@
-import { openOtlpClient, type Outbound, PostRefused, toOtlpAttributes } from '../../outbound/index.ts'
+import {
+  openOtlpClient,
+  type Outbound,
+  PostRefused,
+  toOtlpAttributes,
+  toSignalUrl,
+} from '../../outbound/index.ts'
 import { getMembers, parseJsonBytes } from '../../lib/index.ts'
 import type { OtlpSettings } from '../../config/index.ts'
-import { toSignalUrl } from '../../settings/index.ts'
 import { ContentRefused, deliveryTimeoutMs, type Delivery, type Sink } from './sink.ts'
 
 export interface OtlpResource {

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import {
   dashedName,
+  expectHttpsIfTlsFiles,
   findDuplicates,
   findErrorMessage,
-  hasHttpsIfTlsFiles,
   httpUrl,
   isPlainUrl,
   milliseconds,
@@ -12,7 +12,6 @@ import {
   refuse,
   type SettingProblem,
   tlsFiles,
-  tlsRequiresHttps,
 } from '../../settings/index.ts'
 import {
   assertIdentifier,
@@ -112,7 +111,7 @@ const upstreamFieldsSchema = z.strictObject({
 })
 
 export const upstreamSchema = upstreamFieldsSchema
-  .refine(hasHttpsIfTlsFiles, tlsRequiresHttps)
+  .superRefine(expectHttpsIfTlsFiles)
   .superRefine(
     refuse((upstream) =>
       findExtraOperationProblems([upstream]).map(({ path, message }) => ({ path: path.slice(1), message })),
@@ -135,13 +134,11 @@ export const upstreamsSchema = z
           .optional()
           .describe('Namespaces of this upstream, each as a list of names.'),
       })
-      .refine(hasHttpsIfTlsFiles, tlsRequiresHttps),
+      .superRefine(expectHttpsIfTlsFiles),
   )
   .min(1)
   .superRefine(refuse(findExtraOperationProblems))
-  .superRefine(
-    refuse((upstreams) => findDuplicates(upstreams, 'name', (name) => `duplicate upstream name "${name}"`)),
-  )
+  .superRefine(refuse((upstreams) => findDuplicates(upstreams, 'name', 'upstream name')))
   .superRefine(refuse(findNamespaceProblems))
 
 function* findNamespaceProblems(

@@ -1,4 +1,4 @@
-import { areTracesDisabled, type GatewaySettings } from '../../config/index.ts'
+import type { GatewaySettings } from '../../config/index.ts'
 import { type ClosingStack, createFileFollower } from '../../lib/index.ts'
 import { openOutbound } from '../../outbound/index.ts'
 import { createMetrics, openLog, type SpanBounds, openTraces } from '../../observability/index.ts'
@@ -44,7 +44,7 @@ export async function openObservability(
   for (const entry of outbound.malformedNoProxy) log.warn({ entry }, 'malformed entry of NO_PROXY')
   const { traces: setting } = settings
   const traces =
-    setting && !areTracesDisabled(process.env)
+    setting && process.env['OTEL_SDK_DISABLED']?.toLowerCase() !== 'true'
       ? await openTraces(setting, version, { metrics, log }, outbound, tuning.spans)
       : undefined
   closers.push(() => traces?.close())

@@ -42,9 +42,7 @@ export async function openIntrospection(
     files: [clientSecretFile],
     read: () => readSecret(clientSecretFile),
   })
-  const readCaller = createCallerReader(settings, (cause) =>
-    report({ source: settings.name, outcome: 'missing-groups', cause }),
-  )
+  const readCaller = createCallerReader(settings, report)
   const agent = new Agent({
     connections: maxConcurrent,
     pipelining: 1,

@@ -1,4 +1,6 @@
+import type { TokenIssuer } from '../../config/index.ts'
 import type { Principal } from '../principal.ts'
+import type { ReportEvent } from '../runtime.ts'
 import { AuthenticationError } from '../authentication-error.ts'
 import { isObject, suggestSimilar } from '../../lib/index.ts'
 
@@ -23,22 +25,18 @@ export type ReadCaller = (claims: Claims) => TokenCaller
 
 export type Claims = Readonly<Record<string, unknown>>
 
-export interface ClaimNames {
-  readonly subjectClaim: string
-  readonly groupsClaim?: string | undefined
-}
-
-/** Creates a reader of callers. `onMissingGroups` gets the name of the groups claim, and a similar one, for each token without it. */
+/** Creates a reader of callers. Reports each token without the groups claim, with the name of it and a similar one. */
 export function createCallerReader(
-  { subjectClaim, groupsClaim }: ClaimNames,
-  onMissingGroups: (cause: string) => void,
+  { name, subjectClaim, groupsClaim }: Pick<TokenIssuer, 'name' | 'subjectClaim' | 'groupsClaim'>,
+  report: ReportEvent,
 ): ReadCaller {
   return (claims) => {
     const subject = readSubject(claims, subjectClaim)
     if (groupsClaim === undefined) return { subject, groups: [] }
     const groups = readGroups(claims, groupsClaim)
     if (groups === undefined) {
-      onMissingGroups(`no claim "${groupsClaim}"${suggestSimilar(groupsClaim, Object.keys(claims))}`)
+      const cause = `no claim "${groupsClaim}"${suggestSimilar(groupsClaim, Object.keys(claims))}`
+      report({ source: name, outcome: 'missing-groups', cause })
     }
     return { subject, groups: groups ?? [] }
   }

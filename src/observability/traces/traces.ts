@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { unescape } from 'node:querystring'
-import { resolveTracesEndpoint, type TracesSettings } from '../../config/index.ts'
+import type { TracesSettings } from '../../config/index.ts'
 import { listHeader } from '../../lib/index.ts'
-import { openOtlpClient, type Outbound, toOtlpAttributes } from '../../outbound/index.ts'
+import { openOtlpClient, type Outbound, toOtlpAttributes, toSignalUrl } from '../../outbound/index.ts'
 import { createSpanQueue, defaultBounds, type SpanBounds, type SpanReport } from './span-queue.ts'
 
 export type Traces = Awaited<ReturnType<typeof openTraces>>
@@ -41,15 +41,34 @@ export async function openTraces(
   }
 }
 
+/**
+ * Returns where spans are posted, and with which headers, as the specification of OTLP exporters has it: the settings come
+ * before the variables for traces, and these before those for all signals.
+ */
+export function resolveTracesEndpoint({ endpoint }: TracesSettings, environment: NodeJS.ProcessEnv) {
+  const base = (environment['OTEL_EXPORTER_OTLP_ENDPOINT'] || 'http://localhost:4318').replace(/\/$/, '')
+  const url = endpoint
+    ? toSignalUrl(endpoint, '/v1/traces')
+    : environment['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'] || `${base}/v1/traces`
+  const { OTEL_EXPORTER_OTLP_HEADERS: common, OTEL_EXPORTER_OTLP_TRACES_HEADERS: own } = environment
+  const headers = [...parsePairs(common), ...parsePairs(own)]
+  return { url, headers: Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), value])) }
+}
+
+/** Parses `name=value` pairs that commas separate, with percent-encoded values. */
+function parsePairs(text = ''): readonly (readonly [name: string, value: string])[] {
+  const pairs = text.matchAll(/([^=,\s]+)\s*=\s*([^,]*)/g)
+  return Array.from(pairs, ([, name = '', value = '']) => [name, unescape(value.trim())] as const)
+}
+
 /** Attributes of the environment take precedence, OTEL_SERVICE_NAME over those of OTEL_RESOURCE_ATTRIBUTES. */
 function describeResource(version: string, environment: NodeJS.ProcessEnv): Readonly<Record<string, string>> {
-  const { OTEL_RESOURCE_ATTRIBUTES: text = '', OTEL_SERVICE_NAME: name } = environment
-  const pairs = [...text.matchAll(/([^=,\s]+)\s*=\s*([^,]*)/g)]
+  const { OTEL_RESOURCE_ATTRIBUTES: text, OTEL_SERVICE_NAME: name } = environment
   return {
     'service.name': 'catalog-gateway',
     'service.version': version,
     'service.instance.id': hostname(),
-    ...Object.fromEntries(pairs.map(([, key = '', value = '']) => [key, unescape(value.trim())])),
+    ...Object.fromEntries(parsePairs(text)),
     ...(name && { 'service.name': name }),
   }
 }

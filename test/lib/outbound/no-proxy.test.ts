@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
-import { createProxyFinder, parseNoProxy, toTarget } from '../../../src/outbound/proxies.ts'
+import { createProxyFinder, parseNoProxy, readNoProxy, toTarget } from '../../../src/outbound/proxies.ts'
 
 const proxy = 'http://proxy.example:3128'
 
-function findProxy(environment: Record<string, string>, url: string, noProxy?: readonly string[]) {
+function findProxy(environment: Record<string, string>, url: string, noProxy = readNoProxy(environment)) {
   return createProxyFinder(environment, undefined, noProxy)(toTarget(new URL(url)))
 }
 
