@@ -5,7 +5,7 @@ import { toError } from 'catalog-gateway/lib'
 import { createHttpAgent, listDefaultAuthorities, type Outbound } from 'catalog-gateway/outbound'
 import type { S3Settings } from '../settings/backend-settings.ts'
 import { createS3Storage } from './s3-storage.ts'
-import type { OpenedStorage, Storage } from './storage.ts'
+import type { Storage } from './storage.ts'
 
 const connectTimeoutMs = 5_000
 const requestTimeoutMs = 30_000
@@ -16,7 +16,7 @@ const maxConnections = 64
  * Uses the credentials of the environment, in the order of AWS's own tools. Rejects with a plain error if the store
  * cannot be used, or ignores conditional writes, which keep writers from overwriting each other.
  */
-export async function openS3(settings: S3Settings, outbound: Outbound): Promise<OpenedStorage> {
+export async function openS3(settings: S3Settings, outbound: Outbound) {
   // Its notice about newer Node versions is for developers, not for operators.
   process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true'
   const { location: root, endpoint, virtualHostedStyle } = settings

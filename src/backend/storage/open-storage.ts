@@ -4,10 +4,12 @@ import type { DataSettings } from '../settings/backend-settings.ts'
 import { localFileStorage } from './local-storage.ts'
 import { makeFolder } from 'catalog-gateway/lib'
 import { type Outbound } from 'catalog-gateway/outbound'
-import type { OpenedStorage } from './storage.ts'
 
-/** Opens the configured storage. Rejects with a plain error if it cannot be used. */
-export async function openStorage({ folder, s3 }: DataSettings, outbound: Outbound): Promise<OpenedStorage> {
+/**
+ * Opens the configured storage. Returns it with the prefix of all names of the catalog: an absolute path without symbolic
+ * links, or `s3://BUCKET/PREFIX`. Rejects with a plain error if it cannot be used.
+ */
+export async function openStorage({ folder, s3 }: DataSettings, outbound: Outbound) {
   if (s3 !== undefined) {
     // Loaded only if used: the client is large.
     const { openS3 } = await import('./open-s3.ts')

@@ -9,10 +9,9 @@ import {
   type S3Client,
 } from '@aws-sdk/client-s3'
 import { setTimeout } from 'node:timers/promises'
-import { invalidInput } from 'catalog-gateway/catalog-api'
-import { readMetadata, toUnavailableError } from './storage-errors.ts'
-import { isSameTag, type FileContent, type FileInfo, type Storage } from './storage.ts'
-import { Backoff } from 'catalog-gateway/lib'
+import { CatalogError, invalidInput } from 'catalog-gateway/catalog-api'
+import { Backoff, getMembers } from 'catalog-gateway/lib'
+import { isSameTag, type FileInfo, type Storage } from './storage.ts'
 
 /** The store's limit; longer names cannot exist. */
 const maxKeyBytes = 1024
@@ -40,7 +39,7 @@ export function createS3Storage(
     try {
       yield* paginateListObjectsV2({ client }, { Bucket: bucket, Prefix: prefix, Delimiter: delimiter })
     } catch (error) {
-      throw toUnavailableError(error)
+      throwUnavailable(error)
     }
   }
 
@@ -54,12 +53,12 @@ export function createS3Storage(
       return await send(object)
     } catch (error) {
       if (readMetadata(error).status === 404) return undefined
-      throw toUnavailableError(error)
+      throwUnavailable(error)
     }
   }
 
-  async function read(file: string, limit = Number.POSITIVE_INFINITY): Promise<FileContent | undefined> {
-    return await find(file, async (object) => {
+  const read: Storage['read'] = async (file, limit = Number.POSITIVE_INFINITY) =>
+    await find(file, async (object) => {
       const { Body, ContentLength = 0, ETag = '' } = await client.send(new GetObjectCommand(object))
       if (Body === undefined) return undefined
       if (ContentLength > limit) {
@@ -68,7 +67,6 @@ export function createS3Storage(
       }
       return { bytes: Buffer.from(await Body.transformToByteArray()), eTag: ETag }
     })
-  }
 
   async function create(file: string, bytes: Uint8Array): Promise<boolean> {
     const object = toObject(file)
@@ -82,7 +80,7 @@ export function createS3Storage(
         // An earlier attempt whose response was lost may have taken the name.
         if (status === 412) return attempts > 1 && (await read(file))?.bytes.equals(bytes) === true
         // A conflict with a concurrent request for the same name: the store expects a retry.
-        if (status !== 409 || attempt === conflictAttempts) throw toUnavailableError(error)
+        if (status !== 409 || attempt === conflictAttempts) throwUnavailable(error)
         await setTimeout(delays.next())
       }
     }
@@ -90,15 +88,10 @@ export function createS3Storage(
 
   async function removeObjects(keys: readonly string[]): Promise<void> {
     const Objects = keys.map((Key) => ({ Key }))
-    try {
-      const { Errors = [] } = await client.send(
-        new DeleteObjectsCommand({ Bucket: bucket, Delete: { Objects, Quiet: true } }),
-      )
-      const [first] = Errors
-      if (first !== undefined) throw new Error(`${Errors.length} objects were not deleted: ${first.Code}`)
-    } catch (error) {
-      throw toUnavailableError(error)
-    }
+    const { Errors: [first] = [] } = await client
+      .send(new DeleteObjectsCommand({ Bucket: bucket, Delete: { Objects, Quiet: true } }))
+      .catch(throwUnavailable)
+    if (first !== undefined) throwUnavailable(new Error(`an object was not deleted: ${first.Code}`))
   }
 
   return {
@@ -141,11 +134,7 @@ export function createS3Storage(
       return (await create(to, found.bytes)) ? 'linked' : 'taken'
     },
     async remove(file) {
-      try {
-        await client.send(new DeleteObjectCommand(toObject(file)))
-      } catch (error) {
-        throw toUnavailableError(error)
-      }
+      await client.send(new DeleteObjectCommand(toObject(file))).catch(throwUnavailable)
     },
     async removeAll(folder, except = new Set()) {
       const prefix = `${toKey(folder)}/`
@@ -173,6 +162,18 @@ export function createS3Storage(
       throw invalidInput('there is no such folder')
     },
   }
+}
+
+/** The status and the attempts of a request: the SDK adds them to every error, also to those of the network. */
+function readMetadata(error: unknown): { readonly status: unknown; readonly attempts: number } {
+  const { httpStatusCode: status, attempts } = getMembers(getMembers(error)['$metadata'])
+  return { status, attempts: Number(attempts ?? 1) }
+}
+
+/** Throws the error for a request that the store did not carry out: ServiceUnavailable (503), without details. */
+function throwUnavailable(cause: unknown): never {
+  if (cause instanceof CatalogError) throw cause
+  throw new CatalogError('ServiceUnavailable', 'the object store is unavailable; retry later', { cause })
 }
 
 /** Matches the engine's encoding: non-ASCII is percent-encoded, a percent sign stays. */

@@ -14,11 +14,6 @@ export interface ListedFile {
   readonly stat: () => Promise<FileInfo | undefined>
 }
 
-export interface FileContent {
-  readonly bytes: Buffer
-  readonly eTag: string
-}
-
 /** Whether a file got another name, and if not, why. */
 export type LinkOutcome = 'linked' | 'taken' | 'missing' | 'changed'
 
@@ -41,7 +36,7 @@ export interface Storage {
   listFolders(folder: string): Promise<readonly string[]>
   stat(file: string): Promise<FileInfo | undefined>
   /** Undefined without a file. Throws InvalidInput for anything but a regular file, or above `limit` bytes. */
-  read(file: string, limit?: number): Promise<FileContent | undefined>
+  read(file: string, limit?: number): Promise<{ readonly bytes: Buffer; readonly eTag: string } | undefined>
   /** Creates a file durably and atomically; returns false if the name is taken. Never overwrites. */
   create(file: string, bytes: Uint8Array): Promise<boolean>
   /** Gives `from` a second name in an existing folder, atomically, never replacing a file. `eTag`: that of `from`. */
@@ -62,11 +57,4 @@ export interface Storage {
 /** Whether two entity tags are equal, quoted or not. */
 export function isSameTag(one: string, other: string): boolean {
   return one.replaceAll('"', '') === other.replaceAll('"', '')
-}
-
-export interface OpenedStorage {
-  readonly storage: Storage
-  /** The prefix of all names of the catalog: an absolute path without symbolic links, or `s3://BUCKET/PREFIX`. */
-  readonly root: string
-  readonly close: () => void
 }
