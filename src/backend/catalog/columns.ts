@@ -1,11 +1,10 @@
 import { CatalogError, type Identifier, invalidInput, quoteForMessage } from 'catalog-gateway/catalog-api'
 import type { Job, JobResult } from '../database/jobs.ts'
 import type { RequestOf } from '../schemas/operation-schemas.ts'
-import { toPath } from '../database/objects.ts'
+import { type TableEntry, toPath } from '../database/objects.ts'
 import type { TablePoint } from '../engine/native/open-table.ts'
 import { type CatalogContext, tableLocation } from './context.ts'
 import { requirePoint } from './find-table.ts'
-import { requireTableOfJob } from './job-runner.ts'
 import type { Operations } from './operations.ts'
 
 export const columnOperations = {
@@ -108,10 +107,13 @@ const operation = 'AlterTableBackfillColumns'
 type BackfillRequest = Pick<RequestOf<'AlterTableBackfillColumns'>, 'column' | 'where' | 'branch'>
 
 /** One commit sets the column in all rows. */
-export async function backfillColumn(context: CatalogContext, job: Job): Promise<JobResult> {
+export async function backfillColumn(
+  context: CatalogContext,
+  job: Job,
+  table: TableEntry,
+): Promise<JobResult> {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by AlterTableBackfillColumns
   const { column, where, branch } = job.request as unknown as BackfillRequest
-  const table = await requireTableOfJob(context.database, job)
   const point = { location: tableLocation(context, table), branch, version: undefined }
   return await context.dataLock.runShared(table.objectId, async () => {
     const done = await context.engine.columns.backfill(point, column, where)

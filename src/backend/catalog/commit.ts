@@ -14,7 +14,6 @@ import { findVersion, recordDeletedVersions, recordVersion } from '../database/v
 import { inspectStaging, retainManifest, type StagedManifest } from '../engine/manifest/commits.ts'
 import { findManifest } from '../engine/manifest/manifest-files.ts'
 import { mainBranch, normalizeBranch, tableLocation, type CatalogContext } from './context.ts'
-import { planDeletion } from './delete-versions.ts'
 import { requireSameTable, requireTable } from './find-table.ts'
 import { changeReferences, lockTables } from './table-locks.ts'
 import type { Operations } from './operations.ts'
@@ -27,7 +26,7 @@ import {
 } from './reconcile.ts'
 import { deregisterInTransaction } from './register-table.ts'
 import { declareInTransaction } from './tables.ts'
-import { toTableVersion, type TableVersion } from './versions.ts'
+import { planDeletion, toTableVersion, type TableVersion } from './versions.ts'
 
 type Operation = Partial<RequestOf<'BatchCommitTables'>['operations'][number]>
 type Result = ResponseOf<'BatchCommitTables'>['results'][number]

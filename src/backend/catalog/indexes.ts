@@ -2,11 +2,10 @@ import { assertName, CatalogError, quoteForMessage } from 'catalog-gateway/catal
 import { defaultIndexName, type IndexRequest } from '../schemas/indexes.ts'
 import type { ResponseOf } from '../schemas/operation-schemas.ts'
 import { listUnfinishedJobs, type Job, type JobResult } from '../database/jobs.ts'
-import { toPath } from '../database/objects.ts'
+import { type TableEntry, toPath } from '../database/objects.ts'
 import type { IndexConfig } from '@lancedb/lancedb'
 import { tableLocation, type CatalogContext } from './context.ts'
 import { requirePoint } from './find-table.ts'
-import { requireTableOfJob } from './job-runner.ts'
 import { pageByName } from './pages.ts'
 import { reconcileIfPending } from './reconcile.ts'
 import type { CatalogCall, Operations } from './operations.ts'
@@ -89,15 +88,12 @@ async function createTableIndex(
 }
 
 /** The version of the index follows whatever was committed meanwhile. */
-export async function buildIndex(context: CatalogContext, job: Job): Promise<JobResult> {
-  const table = await requireTableOfJob(context.database, job)
+export async function buildIndex(context: CatalogContext, job: Job, table: TableEntry): Promise<JobResult> {
   await reconcileIfPending(context, table.objectId)
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by CreateTableIndex
   const request = job.request as unknown as IndexRequest
-  await context.engine.indexes.create(
-    { location: tableLocation(context, table), branch: request.branch },
-    request,
-  )
+  const point = { location: tableLocation(context, table), branch: request.branch }
+  await context.engine.indexes.create(point, request)
   return {}
 }
 

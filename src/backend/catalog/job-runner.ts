@@ -20,9 +20,6 @@ import { toCatalogError } from './known-errors.ts'
 import type { Lock } from './locks.ts'
 import { startLoop } from './start-loop.ts'
 
-/** Does the work of a job by one commit; safe to repeat. Resolves with the result for clients. */
-export type JobWork = (job: Job) => Promise<JobResult>
-
 /** Jobs that this process runs at a time, each of another table; each may use all processors. */
 const maxRunningJobs = 4
 /** Queued and running jobs of all replicas. */
@@ -48,11 +45,12 @@ export type JobRunner = ReturnType<typeof startJobRunner>
 
 /**
  * Runs the jobs in the database, also those that an ended process has left, in the order of their submission. The jobs of
- * a table run one after the other, in one replica at a time. `works` are by operation.
+ * a table run one after the other, in one replica at a time. `works` are by operation: each does the work of a job on its
+ * table by one commit, is safe to repeat, and resolves with the result for clients.
  */
 export function startJobRunner(
   { database, jobLock, log }: JobContext,
-  works: Readonly<Record<string, JobWork>>,
+  works: Readonly<Record<string, (job: Job, table: TableEntry) => Promise<JobResult>>>,
 ) {
   /** By the table that the job changes. */
   const running = new Map<string, Promise<void>>()
@@ -91,7 +89,7 @@ export function startJobRunner(
   }
 
   async function execute(job: Job): Promise<void> {
-    const { jobId, operation, attempts } = job
+    const { jobId, objectId, operation, attempts } = job
     const start = { state: 'running', attempts: attempts + 1, started_at: Date.now() } as const
     if (!(await updateJob(database, jobId, start))) return
     let end: Pick<Updateable<CatalogTables['table_jobs']>, 'state' | 'result' | 'failure'>
@@ -100,7 +98,9 @@ export function startJobRunner(
       if (work === undefined) throw new CatalogError('Unsupported', 'this catalog does not know the job')
       if (attempts >= maxAttempts)
         throw new CatalogError('Unsupported', `the process ended ${maxAttempts} times while it ran the job`)
-      end = { state: 'finished', result: JSON.stringify(await work(job)) }
+      const table = await findTableById(database, objectId)
+      if (table === undefined) throw new CatalogError('TableNotFound', 'the table was dropped')
+      end = { state: 'finished', result: JSON.stringify(await work(job, table)) }
     } catch (error) {
       log.warn({ err: error, job: jobId, operation }, 'job failed')
       end = { state: 'failed', failure: JSON.stringify(describeFailure(error)) }
@@ -143,14 +143,6 @@ export function startJobRunner(
 }
 
 function describeFailure(error: unknown): JobFailure {
-  const { kind, message: known } = toCatalogError(error)
-  const message = kind === 'Internal' ? 'internal error; see the log of the catalog for this job' : known
+  const { kind, message } = toCatalogError(error)
   return { kind, message, retryable: kind === 'ServiceUnavailable' || kind === 'ConcurrentModification' }
-}
-
-/** Returns the table that a job changes. Throws TableNotFound (404) if it was dropped. */
-export async function requireTableOfJob(database: CatalogDatabase, { objectId }: Job): Promise<TableEntry> {
-  const table = await findTableById(database, objectId)
-  if (table !== undefined) return table
-  throw new CatalogError('TableNotFound', 'the table was dropped')
 }

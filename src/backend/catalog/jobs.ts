@@ -14,7 +14,7 @@ import { fromPath } from '../database/objects.ts'
 import type { JobState } from '../database/schema.ts'
 import type { CatalogContext } from './context.ts'
 import type { Operations } from './operations.ts'
-import { takePage, toSlice } from './pages.ts'
+import { takePage } from './pages.ts'
 
 /** The states in the spelling of LanceDB's server. Its clients take a queued job for a running one. */
 const wireStates: Readonly<Record<JobState, string>> = {
@@ -31,7 +31,7 @@ export const jobOperations = {
   /** Lists the jobs of all replicas in the order of their ids. */
   async ListJobs({ database }, { delimiter, request }) {
     const page = { ...request, limit: Math.min(request.limit ?? maxPageSize, maxPageSize) }
-    const jobs = await listJobs(database, toSlice(page))
+    const jobs = await listJobs(database, page)
     const { entries, token } = takePage(jobs, ({ jobId }) => jobId, page)
     return {
       jobs: entries.map((job) => ({

@@ -16,7 +16,7 @@ import {
   updateObject,
 } from '../database/objects.ts'
 import { alreadyExistsError, requireNamespace } from './find-table.ts'
-import { takePage, toSlice } from './pages.ts'
+import { takePage } from './pages.ts'
 import type { Operations } from './operations.ts'
 import { deleteLeftovers } from './repair.ts'
 
@@ -45,7 +45,7 @@ export const namespaceOperations = {
   /** Lists the names of the direct child namespaces in the byte order of UTF-8. The token is the last name. */
   async ListNamespaces(context, { id, request }) {
     const { path } = await requireNamespace(context.database, id)
-    const names = await listNames(context.database, 'namespaces', path, toSlice(request))
+    const names = await listNames(context.database, 'namespaces', path, request)
     const { entries, token } = takePage(names, (name) => name, request)
     return { namespaces: entries, ...token }
   },
@@ -84,7 +84,7 @@ export const namespaceOperations = {
   async ListTables(context, { id, request }) {
     const { path } = await requireNamespace(context.database, id)
     const objects = request.include_declared ? 'tables' : 'tables with data'
-    const names = await listNames(context.database, objects, path, toSlice(request))
+    const names = await listNames(context.database, objects, path, request)
     const { entries, token } = takePage(names, (name) => name, request)
     return { tables: entries, ...token }
   },
@@ -96,7 +96,7 @@ export const namespaceOperations = {
     const { page_token: sent = '', limit } = request
     const page = { page_token: Buffer.from(sent, 'base64url').toString(), limit }
     const objects = request.include_declared ? 'tables' : 'tables with data'
-    const paths = await listNames(context.database, objects, undefined, toSlice(page))
+    const paths = await listNames(context.database, objects, undefined, page)
     const { entries, token } = takePage(paths, (path) => path, page)
     const next = token.page_token
     return {

@@ -79,8 +79,8 @@ export async function openCatalog(
       jobs: startJobRunner(
         { database, jobLock, log },
         {
-          AlterTableBackfillColumns: (job) => backfillColumn(context, job),
-          CreateTableIndex: (job) => buildIndex(context, job),
+          AlterTableBackfillColumns: (job, table) => backfillColumn(context, job, table),
+          CreateTableIndex: (job, table) => buildIndex(context, job, table),
         },
       ),
       log,

@@ -1,17 +1,7 @@
-import type { Slice } from '../database/objects.ts'
-
-interface PageRequest {
-  readonly page_token?: string | undefined
-  readonly limit?: number | undefined
-}
+import type { PageRequest } from '../database/objects.ts'
 
 /** A token before all names, which contain no control characters: that of an empty page at the start. */
 const firstPageToken = '\u0001'
-
-/** Requests one entry more than the page holds, to learn whether another page follows. */
-export function toSlice({ page_token: token, limit }: PageRequest): Slice {
-  return { after: token || undefined, limit: limit === undefined ? undefined : limit + 1 }
-}
 
 /**
  * Returns a page of ordered entries after the token of the request, and a token if more entries follow: the name of the last

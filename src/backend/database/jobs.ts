@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Updateable } from 'kysely'
 import type { ErrorName } from 'catalog-gateway/catalog-api'
-import type { Slice } from './objects.ts'
+import type { PageRequest } from './objects.ts'
 import type { CatalogDatabase, CatalogTables, JobState } from './schema.ts'
 
 export interface NewJob {
@@ -70,13 +70,13 @@ export async function findJob(database: CatalogDatabase, jobId: string) {
 }
 
 /** Lists jobs in the order of their ids. */
-export async function listJobs(database: CatalogDatabase, { after, limit }: Slice) {
+export async function listJobs(database: CatalogDatabase, { page_token: after, limit }: PageRequest) {
   let query = database
     .selectFrom('table_jobs')
     .select(['job_id as jobId', 'operation', 'path', 'state', 'created_at as createdAt'])
     .orderBy('job_id')
-  if (after !== undefined) query = query.where('job_id', '>', after)
-  if (limit !== undefined) query = query.limit(limit)
+  if (after) query = query.where('job_id', '>', after)
+  if (limit !== undefined) query = query.limit(limit + 1)
   return await query.execute()
 }
 

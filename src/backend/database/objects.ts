@@ -111,10 +111,10 @@ function randomId(): string {
   return randomBytes(16).toString('hex')
 }
 
-/** A part of a listing: the entries after a name, at most `limit`. */
-export interface Slice {
-  readonly after: string | undefined
-  readonly limit: number | undefined
+/** The entries of a listing after a name, at most `limit`. One more is read, to learn whether another page follows. */
+export interface PageRequest {
+  readonly page_token?: string | undefined
+  readonly limit?: number | undefined
 }
 
 export type ListedObjects = 'namespaces' | 'tables' | 'tables with data'
@@ -124,7 +124,7 @@ export async function listNames(
   database: CatalogDatabase,
   objects: ListedObjects,
   parentPath: string | undefined,
-  { after, limit }: Slice,
+  { page_token: after, limit }: PageRequest,
 ): Promise<string[]> {
   const key = parentPath === undefined ? 'path' : 'name'
   let query = database.selectFrom('objects').select(`${key} as key`).orderBy(key)
@@ -132,8 +132,8 @@ export async function listNames(
   else if (objects === 'tables') query = query.where('kind', '=', 'table')
   else query = query.where('state', '=', 'ready')
   if (parentPath !== undefined) query = query.where('parent_path', '=', parentPath)
-  if (after !== undefined) query = query.where(key, '>', after)
-  if (limit !== undefined) query = query.limit(limit)
+  if (after) query = query.where(key, '>', after)
+  if (limit !== undefined) query = query.limit(limit + 1)
   return (await query.execute()).map((row) => row.key)
 }
 

@@ -57,6 +57,8 @@ async function execute<Name extends OperationName>(
   throw new CatalogError('Unsupported', `this catalog does not support the operation ${name}`)
 }
 
+/** That of the gateway. Schemas and the engine follow what is nested by recursion. */
+const maxDepth = 64
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
@@ -79,12 +81,21 @@ function parseMembers({ operation, id, indexName }: RouteMatch, bytes: Uint8Arra
 }
 
 function parseJson(bytes: Uint8Array): unknown {
+  let value: unknown
   try {
     const text = decoder.decode(bytes)
-    return text.trim() === '' ? null : JSON.parse(text)
+    if (text.trim() === '') return null
+    value = JSON.parse(text)
   } catch {
     throw invalidInput('the body is not valid JSON in UTF-8')
   }
+  if (isShallow(value, maxDepth)) return value
+  throw invalidInput(`the body is nested too deeply: expected at most ${maxDepth} levels`)
+}
+
+function isShallow(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return true
+  return levels > 0 && Object.values(value).every((member) => isShallow(member, levels - 1))
 }
 
 /** An absent or null member matches any route; `[]` is the root. */
@@ -119,23 +130,13 @@ function mergeMembers(
 
 /** Throws InvalidInput (400) that names the first invalid or missing member. */
 function parseRequest(name: OperationName, members: RequestMembers): OperationRequest<OperationName> {
-  const parsed = validateMembers(name, members)
+  const parsed = operationSchemas[name].request.safeParse(members)
   if (parsed.success) return parsed.data
   const { path = [], message = 'unexpected value' } = parsed.error.issues.map(findDeepestIssue)[0] ?? {}
   // Then the message names the members: a request in several forms, or members that exclude each other.
   if (path.length === 0) throw invalidInput(`invalid request: ${message}`)
   const member = path.map(String).join('.')
   throw invalidInput(`invalid member ${quoteForMessage(member)} of the request: ${message}`)
-}
-
-function validateMembers(name: OperationName, members: RequestMembers) {
-  try {
-    return operationSchemas[name].request.safeParse(members)
-  } catch (error) {
-    // A recursive member nested thousands of levels deep overflows the stack.
-    if (error instanceof RangeError) throw invalidInput('the body is nested too deeply', { cause: error })
-    throw error
-  }
 }
 
 /** A value in several forms is meant in the form that explains most of it. Without one, the issue lists the forms. */

@@ -1,9 +1,6 @@
 import { z } from 'zod'
 import { every, model } from './members.ts'
 
-/** No client nests deeper. Checked before the query is walked. */
-const maxQueryDepth = 32
-
 /** An integer that may exceed 2^53: a client that wants all rows sends k = 2^63-1. */
 export const countSchema = z
   .number()
@@ -157,20 +154,8 @@ const wrappedQuery = z
  * Full-text part of a query: `{string_query}` or `{structured_query}` as in the interface, or their content without the
  * wrapper, as the remote client sends it.
  */
-export const fullTextQuerySchema = z.preprocess(
-  (value, context) => {
-    if (isShallow(value, maxQueryDepth)) return value
-    context.addIssue({ code: 'custom', message: `expected at most ${maxQueryDepth} levels` })
-    return z.NEVER
-  },
-  z.union(
-    [wrappedQuery, wordsQuery, structuredQuery],
-    'expected {"string_query": {"query": words}} or {"structured_query": {"query": an object with exactly one of ' +
-      'match, phrase, boost, multi_match, boolean}}, or the content of either',
-  ),
+export const fullTextQuerySchema = z.union(
+  [wrappedQuery, wordsQuery, structuredQuery],
+  'expected {"string_query": {"query": words}} or {"structured_query": {"query": an object with exactly one of ' +
+    'match, phrase, boost, multi_match, boolean}}, or the content of either',
 )
-
-function isShallow(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return true
-  return levels > 0 && Object.values(value).every((member) => isShallow(member, levels - 1))
-}

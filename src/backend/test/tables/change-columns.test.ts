@@ -162,12 +162,15 @@ it('rejects invalid column changes without changing anything', async () => {
   expect(await columns()).toEqual(['id int32', 'name utf8', 'embedding fixed_size_list'])
 })
 
-it('a type that is nested too deeply is refused', async () => {
+it('a type or a query that is nested too deeply is refused', async () => {
   const { post } = await withTable()
   const levels = 5000
   const type = `${'{"type":"list","fields":[{"name":"item","type":'.repeat(levels)}"int32"${'}]}'.repeat(levels)}`
   const body = `{"alterations":[{"path":"id","data_type":${type}}]}`
   expect(await post('/v1/table/t/alter_columns', body)).toEqual(errorOf('InvalidInput'))
+  const text = `${'{"boolean":{"must":['.repeat(levels)}{"match":{"terms":"a"}}${']}}'.repeat(levels)}`
+  const query = `{"k":1,"vector":[],"full_text_query":{"query":${text}}}`
+  expect(await post('/v1/table/t/query', query)).toEqual(errorOf('InvalidInput'))
 })
 
 it('keeps all concurrently added columns', async () => {
