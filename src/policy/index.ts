@@ -89,7 +89,6 @@ export {
   canListReferences,
   findContact,
   findGrounds,
-  type Grounds,
   isConcealed,
 } from './visibility/concealment.ts'
 export { decideListing, findByVisibility, isListing } from './visibility/visibility.ts'

@@ -18,11 +18,6 @@ import { getMember, type JsonObject, readEntryFacts } from '../facts/stated-fact
 import type { RequiredPermission } from './required-permission.ts'
 import { operationFactsOf, permissionFacts } from '../../policy/index.ts'
 
-/** Whether a JSON value contains a non-null member of that name at any depth. */
-export function hasMemberAtAnyDepth(value: unknown, name: string): boolean {
-  return findMembers(value, name).length > 0
-}
-
 /**
  * Finds the ids of the objects that a body refers to by name and namespace, in order; undefined for a reference that
  * names no object. Throws InvalidInput (400) for a name that no object can have.
@@ -37,7 +32,7 @@ export function* findReferencedIds(
 }
 
 /** Finds the outermost non-null members of that name at any depth. */
-function findMembers(value: unknown, name: string, found: unknown[] = []): readonly unknown[] {
+export function findMembers(value: unknown, name: string, found: unknown[] = []): readonly unknown[] {
   if (Array.isArray(value)) {
     for (const element of value) findMembers(element, name, found)
   } else if (isObject(value)) {

@@ -21,7 +21,6 @@ import {
   findByVisibility,
   findContact,
   findGrounds,
-  type Grounds,
   isConcealed,
   noFacts,
   type PolicySet,
@@ -153,29 +152,19 @@ function listHints(
   policies: PolicySet,
 ): readonly string[] {
   const contact = findContact(policies, request, decision)
-  return [
-    // A rule beneath the object would tell that there is something beneath. One can cover some names only, so it would tell a
-    // caller that one of them was guessed.
-    ...(includesSubtree === true ? [] : describeGrounds(request, findGrounds(policies, request, decision))),
-    ...(contact === undefined ? [] : [`contact for access: ${contact}`]),
-  ]
-}
-
-/** What the caller stated, and perhaps did not know that it decides, such as the branch that a client has checked out. */
-function describeGrounds(
-  { operation }: AuthorizationRequest,
-  { message, facts }: Grounds,
-): readonly string[] {
+  // A rule beneath the object would tell that there is something beneath. One can cover some names only, so it would tell a
+  // caller that one of them was guessed.
+  const grounds = includesSubtree === true ? undefined : findGrounds(policies, request, decision)
+  // What the caller stated, and perhaps did not know that it decides, such as the branch that a client has checked out.
   const decisive = factWords.flatMap(([fact, word]) => {
-    const value = operation[fact]
-    if (!facts.includes(fact) || typeof value === 'symbol' || value.length === 0) return []
-    return [
-      `${word} ${typeof value === 'string' ? quoteForMessage(value) : formatIdentifierForMessage(value)}`,
-    ]
+    const value = request.operation[fact]
+    if (!grounds?.facts.includes(fact) || typeof value === 'symbol' || value.length === 0) return []
+    return `${word} ${typeof value === 'string' ? quoteForMessage(value) : formatIdentifierForMessage(value)}`
   })
   return [
-    ...(message === undefined ? [] : [message]),
+    ...(grounds?.message === undefined ? [] : [grounds.message]),
     ...(decisive.length === 0 ? [] : [`decided by the ${decisive.join(', the ')}`]),
+    ...(contact === undefined ? [] : [`contact for access: ${contact}`]),
   ]
 }
 

@@ -23,25 +23,14 @@ import {
   listBatchPermissions,
   listWithheldPermissions,
   findIdMember,
+  findMembers,
   findReferencedIds,
-  hasMemberAtAnyDepth,
 } from './batch-permissions.ts'
 import { assertManifestPath } from '../facts/fact-values.ts'
 import type { StartedWork } from '../sealed-tokens.ts'
 import { getMember, type JsonObject } from '../facts/stated-facts.ts'
 import type { RequiredPermission } from './required-permission.ts'
 import type { Matched } from '../context.ts'
-
-/**
- * Lists the permissions that the route and the head of a request require, that of the operation first. Pending facts
- * require nothing yet.
- */
-export function listHeadPermissions(
-  { route }: Pick<Matched, 'route'>,
-  facts: KnownFacts,
-): readonly RequiredPermission[] {
-  return listRouteAndBodyPermissions(route, facts, undefined)
-}
 
 /** What was read of a body. */
 interface RequestBody {
@@ -67,7 +56,7 @@ export function* listRequestPermissions(
     return
   }
   assertRequiredFacts(request, facts.stated)
-  yield* listRouteAndBodyPermissions(request.route, facts, body)
+  yield* listHeadPermissions(request, facts, body)
   yield* listBatchPermissions(operation, members)
 }
 
@@ -138,13 +127,13 @@ function fallbackFor({ lists, entries, namesJob }: Operation): RequiredPermissio
 }
 
 /**
- * Lists what the operations table says that a request requires. Pending facts require nothing yet, and neither do
- * members of a body that has not been read.
+ * Lists the permissions that the operations table says that the route and the head of a request require, and its body if that
+ * has been read; that of the operation first. Pending facts require nothing yet.
  */
-function listRouteAndBodyPermissions(
-  route: RouteMatch,
+export function listHeadPermissions(
+  { route }: Pick<Matched, 'route'>,
   facts: KnownFacts,
-  body: RequestBody | undefined,
+  body?: RequestBody,
 ): readonly RequiredPermission[] {
   const { operation, id } = route
   const permissions = [operationPermission(operation, id, facts)]
@@ -181,7 +170,7 @@ function applies(
   if ('parameter' in when) return parameters.has(when.parameter)
   if (body === undefined) return false
   if ('columns' in when) return body.references !== undefined && body.references.length > 0
-  return hasMemberAtAnyDepth(body.members, when.member)
+  return findMembers(body.members, when.member).length > 0
 }
 
 const root: Identifier = []

@@ -190,14 +190,12 @@ async function watchCaller(
   end: AbortController,
   { authenticator }: AuthenticateOptions,
 ): Promise<void> {
-  async function decideAgain(): Promise<void> {
-    const principal = await authenticator.authenticate(credentials)
-    if (getPrincipalKey(principal) !== holder || !allows(settings, principal)) throw notAllowedError(settings)
-  }
   for (;;) {
     try {
       await pause(maxDecisionAgeMs, undefined, { signal: end.signal, ref: false })
-      await decideAgain()
+      const principal = await authenticator.authenticate(credentials)
+      if (getPrincipalKey(principal) !== holder || !allows(settings, principal))
+        throw notAllowedError(settings)
     } catch (error) {
       // An issuer that does not respond ends nothing that it allowed before.
       const isUndecided = error instanceof CatalogError && error.kind === 'ServiceUnavailable'

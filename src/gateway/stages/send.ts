@@ -9,7 +9,8 @@ import { callUpstream } from '../upstream/call-upstream.ts'
 import { RestrictedRows } from '../restrictions/restricted-response.ts'
 import { createRequestHeaders } from '../upstream/request-headers.ts'
 import { createResponseEditor, type ResponseEditor } from '../upstream/edit-response.ts'
-import type { UpstreamRequest, UpstreamResponse } from '../upstream/upstream-attempt.ts'
+import type { OutgoingRequest } from '../../http1/index.ts'
+import type { UpstreamResponse } from '../upstream/upstream-attempt.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 import type { Audited } from './audit.ts'
 
@@ -72,7 +73,7 @@ export async function send(
 /** What a JSON operation gets that was sent without a body: the REST adapter of Lance refuses a request that has none. */
 const emptyObject = Buffer.from('{}')
 
-function createUpstreamRequest(request: Audited): UpstreamRequest {
+function createUpstreamRequest(request: Audited): OutgoingRequest {
   const { payload, upstream, route, head } = request
   const needsBody =
     payload.form === 'none' && route.operation.body === 'json' && route.operation.method === 'POST'

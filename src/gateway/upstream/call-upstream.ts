@@ -2,11 +2,11 @@ import {
   runAttempt,
   type UpstreamCallOptions,
   type UpstreamResponse,
-  type UpstreamRequest,
   AttemptFailed,
 } from './upstream-attempt.ts'
 import type { Upstream } from './upstream.ts'
 import { getFailureReason, isTransportFailure, isUnavailableResponse } from './upstream-error.ts'
+import type { OutgoingRequest } from '../../http1/index.ts'
 import { removeHeaders } from '../../lib/index.ts'
 import { refusal } from '../../catalog-api/index.ts'
 import { ClientDisconnected } from '../downstream.ts'
@@ -20,11 +20,11 @@ const traceHeaders: ReadonlySet<string> = new Set(['traceparent', 'tracestate'])
  */
 async function runTracedAttempt(
   upstream: Upstream,
-  request: UpstreamRequest,
+  request: OutgoingRequest,
   options: UpstreamCallOptions,
   attempt: number,
 ): Promise<UpstreamResponse> {
-  const own = upstream.getOwnHeaders()
+  const own = upstream.own.getHeaders()
   if (options.spans === undefined)
     return runAttempt(upstream, { ...request, headers: [...request.headers, ...own] }, options, attempt > 1)
   const { protocol, hostname, port } = new URL(upstream.origin)
@@ -63,7 +63,7 @@ async function runTracedAttempt(
  */
 export async function callUpstream(
   upstream: Upstream,
-  request: UpstreamRequest,
+  request: OutgoingRequest,
   options: UpstreamCallOptions,
   mayRetry: boolean,
 ): Promise<UpstreamResponse> {
@@ -99,7 +99,7 @@ export async function callUpstream(
   }
 }
 
-function isInMemory({ body }: UpstreamRequest): boolean {
+function isInMemory({ body }: OutgoingRequest): boolean {
   return body === null || Buffer.isBuffer(body)
 }
 
@@ -114,6 +114,6 @@ export function assertCircuitClosed({ health, bounds }: Upstream): void {
   )
 }
 
-function isIncompleteUpload({ body }: UpstreamRequest): boolean {
+function isIncompleteUpload({ body }: OutgoingRequest): boolean {
   return body !== null && 'isComplete' in body && !body.isComplete
 }

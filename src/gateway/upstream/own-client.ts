@@ -1,7 +1,6 @@
 import {
   assertSeparable,
   buildTarget,
-  defaultDelimiter,
   getOperation,
   type Identifier,
   lancedbDatabaseHeader,
@@ -12,6 +11,7 @@ import {
 import { type BufferedResponse, createHttp1Client, sendRequest } from '../../http1/index.ts'
 import { type Followed, getBasePath, getMembers, withoutByteOrderMark } from '../../lib/index.ts'
 import type { SocketOpener } from '../../outbound/index.ts'
+import type { UpstreamSettings } from '../../config/index.ts'
 
 /**
  * The operations that the gateway sends itself, for health checks, in-doubt changes, the console, `check --probe` and
@@ -26,18 +26,12 @@ export const ownOperations = {
   listVersions: getOperation('ListTableVersions'),
 }
 
-/** How the gateway reaches an upstream for itself. */
-export interface UpstreamAccess {
-  /** `http` or `https`, with an optional path that is prepended to every route. */
-  readonly url: string
+/** The settings of an upstream, with what the files that they name contain. */
+export type UpstreamAccess = UpstreamSettings & {
   /** Opens connections to it. */
   readonly opener: SocketOpener
-  /** Joins the parts of an id. */
-  readonly delimiter?: string | undefined
   /** Credential of the gateway: header names and values in turn. */
   readonly credentials: Followed<readonly string[]>
-  /** Database of a LanceDB server and its prefix: `sales/eu`. */
-  readonly database?: string | undefined
 }
 
 /** A read that the gateway sends for itself. */
@@ -63,7 +57,7 @@ export type OwnClient = ReturnType<typeof openOwnClient>
  */
 export function openOwnClient(access: UpstreamAccess, connectTimeoutMs: number) {
   const url = new URL(access.url)
-  const { opener, credentials, delimiter = defaultDelimiter } = access
+  const { opener, credentials, delimiter } = access
   const getHeaders = createOwnHeaders(access)
   const timeouts = {
     connectTimeoutMs,
@@ -104,6 +98,8 @@ export function openOwnClient(access: UpstreamAccess, connectTimeoutMs: number) 
   }
 
   return {
+    /** Returns the headers of every request, such as the credential of the gateway and the database: names and values in turn. */
+    getHeaders,
     /** `target` is without the base path of the upstream. */
     get: (target: string, signal?: AbortSignal) => dispatch('GET', target, null, signal),
     send,
@@ -133,11 +129,8 @@ export function openOwnClient(access: UpstreamAccess, connectTimeoutMs: number) 
   }
 }
 
-/** Returns what returns the headers of every request to an upstream: names and values in turn. */
-export function createOwnHeaders({
-  credentials,
-  database,
-}: Pick<UpstreamAccess, 'credentials' | 'database'>): () => readonly string[] {
+function createOwnHeaders({ credentials, database }: UpstreamAccess): () => readonly string[] {
+  // The database of a LanceDB server and its prefix: `sales/eu`.
   const [, name, prefix] = /^([^/]*)(?:\/(.*))?$/.exec(database ?? '') ?? []
   const ofDatabase = [
     ...(database === undefined ? [] : [lancedbDatabaseHeader, name ?? '']),

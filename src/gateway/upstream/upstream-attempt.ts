@@ -1,6 +1,5 @@
 import { lancedbServerHeader, limitLancedbServerVersion, refusal } from '../../catalog-api/index.ts'
 import {
-  findHeader,
   hasHeader,
   ownedBy,
   parseConnectionTokens,
@@ -22,8 +21,6 @@ import {
   type WriteCallback,
 } from '../../http1/index.ts'
 import type { Upstream } from './upstream.ts'
-
-export type UpstreamRequest = OutgoingRequest
 
 /** The result of an attempt. */
 export interface UpstreamResponse {
@@ -92,7 +89,7 @@ export class AttemptFailed extends Error {
  */
 export function runAttempt(
   upstream: Upstream,
-  request: UpstreamRequest,
+  request: OutgoingRequest,
   options: UpstreamCallOptions,
   isRetry: boolean,
 ): Promise<UpstreamResponse> {
@@ -104,7 +101,7 @@ export function runAttempt(
 /** Relays the response of the upstream. */
 class ResponseRelay implements ResponseHandler {
   readonly #upstream: Upstream
-  readonly #request: UpstreamRequest
+  readonly #request: OutgoingRequest
   readonly #options: UpstreamCallOptions
   readonly #resolve: (response: UpstreamResponse) => void
   readonly #reject: (error: AttemptFailed) => void
@@ -120,7 +117,7 @@ class ResponseRelay implements ResponseHandler {
 
   constructor(
     upstream: Upstream,
-    request: UpstreamRequest,
+    request: OutgoingRequest,
     options: UpstreamCallOptions,
     resolve: (response: UpstreamResponse) => void,
     reject: (error: AttemptFailed) => void,
@@ -271,12 +268,6 @@ class ResponseRelay implements ResponseHandler {
   readonly #resume = (): void => this.#controller?.resume()
 
   readonly #clientClosed = (): void => this.#abort(new ClientDisconnected())
-}
-
-/** The content coding of a response, which was not requested; undefined if there is none. */
-export function getContentCoding(headers: readonly string[]): string | undefined {
-  const coding = findHeader(headers, 'content-encoding')
-  return coding === undefined || coding.toLowerCase() === 'identity' ? undefined : coding
 }
 
 function isSuccess(status: number): boolean {

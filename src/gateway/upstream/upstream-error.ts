@@ -9,7 +9,7 @@ import {
   refusal,
 } from '../../catalog-api/index.ts'
 import { challenge } from '../../identity/index.ts'
-import { AttemptFailed, getContentCoding, type UpstreamResponse } from './upstream-attempt.ts'
+import { AttemptFailed, type UpstreamResponse } from './upstream-attempt.ts'
 import { isUnavailableStatus } from './upstream-health.ts'
 import { ClientDisconnected } from '../downstream.ts'
 import type { Upstream } from './upstream.ts'
@@ -27,11 +27,11 @@ const forwardedErrorHeaders = ['retry-after', 'content-range', lancedbServerHead
  */
 export function createUpstreamError(
   { status, headers, body }: UpstreamResponse,
-  upstream: Pick<Upstream, 'identity' | 'getOwnHeaders'>,
+  upstream: Pick<Upstream, 'identity' | 'own'>,
   sent: readonly string[],
   reads: 'all' | 'code' = 'all',
 ): CatalogError {
-  const own = [...sent, ...upstream.getOwnHeaders()]
+  const own = [...sent, ...upstream.own.getHeaders()]
   const { kind, message, context, cause } = parseErrorResponse(status, body, own, reads)
   if (status === 407 || (status === 401 && upstream.identity !== 'original'))
     return refusal('upstream_credential_rejected', 'the upstream rejected the credential of the gateway', {
@@ -71,6 +71,12 @@ function createErrorMessage(
   return coding === undefined
     ? refused
     : `${refused}; its body has the content-encoding ${quoteForMessage(coding)}, expected none, as requested`
+}
+
+/** The content coding of a response, which was not requested; undefined if there is none. */
+function getContentCoding(headers: readonly string[]): string | undefined {
+  const coding = findHeader(headers, 'content-encoding')
+  return coding === undefined || coding.toLowerCase() === 'identity' ? undefined : coding
 }
 
 /** Throws ServiceUnavailable (502) for a response that the gateway has to read, but that is compressed. */

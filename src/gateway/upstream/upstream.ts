@@ -5,22 +5,20 @@ import {
   listSeparators,
   type RouteMatch,
 } from '../../catalog-api/index.ts'
-import { allowedRequestHeaders, allowedResponseHeaders, type UpstreamSettings } from '../../config/index.ts'
+import { allowedRequestHeaders, allowedResponseHeaders } from '../../config/index.ts'
 import { getBasePath } from '../../lib/index.ts'
 import { upstreamBounds, type UpstreamBounds } from '../bounds.ts'
 import type { AssertionSigner } from '../../identity/index.ts'
 import { ConnectionSlots } from './connection-slots.ts'
 import { createHttp1Client } from '../../http1/index.ts'
 import { UpstreamHealth, type ReportHealth } from './upstream-health.ts'
-import { createOwnHeaders, openOwnClient, type UpstreamAccess } from './own-client.ts'
+import { openOwnClient, type UpstreamAccess } from './own-client.ts'
 
-/** The settings of an upstream, with what the files that they name contain. */
-export type UpstreamOptions = UpstreamSettings &
-  UpstreamAccess & {
-    /** Needed for the caller identity `assertion`. */
-    readonly assertions?: AssertionSigner | undefined
-    readonly bounds?: Partial<UpstreamBounds> | undefined
-  }
+export type UpstreamOptions = UpstreamAccess & {
+  /** Needed for the caller identity `assertion`. */
+  readonly assertions?: AssertionSigner | undefined
+  readonly bounds?: Partial<UpstreamBounds> | undefined
+}
 
 /** A catalog behind the gateway, with its connections and what is known of how it is. */
 export type Upstream = ReturnType<typeof createUpstream>
@@ -71,8 +69,6 @@ export function createUpstream(options: UpstreamOptions, report?: ReportHealth) 
     identity: options.identity,
     assertions: options.assertions,
     credentials,
-    /** Returns the headers of every request, such as the credential of the gateway and the database: names and values in turn. */
-    getOwnHeaders: createOwnHeaders(options),
     /** Headers of callers that are forwarded, besides those of `dialects`. */
     allowedRequestHeaders: new Set([...allowedRequestHeaders, ...options.allowedRequestHeaders]),
     /** Headers of responses that are forwarded to callers. */

@@ -5,6 +5,7 @@ import {
   type Identifier,
   isWithin,
 } from '../../catalog-api/index.ts'
+import type { UpstreamAccess } from './own-client.ts'
 import { createUpstream, type Upstream, type UpstreamOptions } from './upstream.ts'
 import type { ReportHealth } from './upstream-health.ts'
 import { fixed, type Followed, groupBy, readHeaderValue } from '../../lib/index.ts'
@@ -76,7 +77,7 @@ export async function readUpstreamOptions(
   settings: UpstreamSettings,
   outbound: Outbound,
   onCertificate: (pem: string | undefined) => void = () => undefined,
-): Promise<UpstreamOptions> {
+): Promise<UpstreamAccess> {
   const setting = `upstreams.${settings.name}`
   const opener = await outbound.openClient(`${setting}.tls`, settings, ({ cert }) => onCertificate(cert))
   onCertificate(opener.material.cert)

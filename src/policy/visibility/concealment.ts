@@ -97,7 +97,7 @@ export function describeDenial(policies: PolicySet, request: AuthorizationReques
 }
 
 /** Why a request is denied, in the words of the rules that deny it or, if none does, of allows that their condition stops. */
-export interface Grounds {
+interface Grounds {
   readonly message: string | undefined
   /** What the conditions of these rules read of the request. */
   readonly facts: readonly ConditionFact[]
