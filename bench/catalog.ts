@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { Client } from 'undici'
 import { openEngine } from '../src/backend/engine/lancedb-engine.ts'
+import { localFileStorage } from '../src/backend/storage/local-storage.ts'
 import {
   setup as startPostgres,
   teardown as stopPostgres,
@@ -79,7 +80,7 @@ const { values: options } = parseArgs({
   },
 })
 const folder = await mkdtemp(join(tmpdir(), 'catalog-bench-'))
-const engine = openEngine()
+const engine = openEngine(localFileStorage, 2 ** 30)
 let postgresUrl: string | undefined
 try {
   const provide = (_name: string, url: string) => (postgresUrl = url)

@@ -15,6 +15,7 @@ import {
   vectorFromArray,
 } from 'apache-arrow'
 import { openEngine } from '../src/backend/engine/lancedb-engine.ts'
+import { localFileStorage } from '../src/backend/storage/local-storage.ts'
 import { freePort } from '../test/support/free-port.ts'
 import { familyOf, processorMicroseconds } from './process-cost.ts'
 import { startServer, stopServers } from './server-process.ts'
@@ -102,7 +103,7 @@ try {
 
 async function createTable(): Promise<void> {
   await mkdir(join(folder, 'tables'))
-  const engine = openEngine()
+  const engine = openEngine(localFileStorage, 2 ** 30)
   const location = join(folder, 'tables', 'wide.lance')
   for (let upload = 0; upload < uploads; upload += 1) {
     const stream = RecordBatchStreamWriter.writeAll(rowsFrom(upload * rowsPerUpload)).toUint8Array(true)

@@ -60,7 +60,7 @@ export async function openCatalog(
     const { root, close, ...files } = await openFiles(settings.data, outbound)
     opened.push(close)
     const storage = observeStorage(files.storage)
-    const engine = openEngine({ storage, decodedUploadBytes: 8 * settings.limits.maxUploadBytes })
+    const engine = openEngine(storage, 8 * settings.limits.maxUploadBytes)
     opened.push(() => engine.close())
     const { database, locks, ...store } = await openDatabase(settings, log, observeQuery)
     opened.push(() => store.close())

@@ -117,12 +117,10 @@ export interface PageRequest {
   readonly limit?: number | undefined
 }
 
-export type ListedObjects = 'namespaces' | 'tables' | 'tables with data'
-
 /** Lists the names of the children of a namespace, or else the paths of all objects, in the byte order of UTF-8. */
 export async function listNames(
   database: CatalogDatabase,
-  objects: ListedObjects,
+  objects: 'namespaces' | 'tables' | 'tables with data',
   parentPath: string | undefined,
   { page_token: after, limit }: PageRequest,
 ): Promise<string[]> {

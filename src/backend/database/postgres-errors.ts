@@ -1,15 +1,16 @@
 import { CatalogError, invalidInput } from 'catalog-gateway/catalog-api'
+import { getMembers, hasErrorCode } from 'catalog-gateway/lib'
 
 /** Includes unique and foreign keys: each transaction checks before it writes, and a retry sees the other's changes. */
-const conflictCodes: ReadonlySet<string> = new Set([
+const conflictCodes = [
   '40001', // serialization_failure
   '40P01', // deadlock_detected
   '23505', // unique_violation
   '23503', // foreign_key_violation
-])
+]
 
 /** Text that PostgreSQL cannot store: the character 0. Names cannot contain it, only tokens and references. */
-const unstorableTextCodes: ReadonlySet<string> = new Set(['22021', '22P05'])
+const unstorableTextCodes = ['22021', '22P05']
 
 /** program_limit_exceeded: an index has no entries above 2,704 bytes, after compression. */
 const limitExceededCode = '54000'
@@ -25,27 +26,27 @@ const lostConnectionMessages =
   /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered)/
 
 export function isConflict(error: unknown): boolean {
-  return conflictCodes.has(getErrorCode(error))
+  return hasErrorCode(error, ...conflictCodes)
 }
 
 /** Converts to ConcurrentModification (409), ServiceUnavailable (503) or InvalidInput (400); otherwise undefined. */
 export function toPostgresCatalogError(error: unknown): CatalogError | undefined {
   if (!(error instanceof Error)) return undefined
-  const code = getErrorCode(error)
-  if (conflictCodes.has(code)) {
+  if (isConflict(error)) {
     const message = 'too many concurrent changes of the catalog; retry'
     return new CatalogError('ConcurrentModification', message, { cause: error })
   }
-  if (unstorableTextCodes.has(code))
+  if (hasErrorCode(error, ...unstorableTextCodes))
     return invalidInput('a string contains a NUL character', { cause: error })
-  if (code === limitExceededCode) {
+  if (hasErrorCode(error, limitExceededCode)) {
     const message =
       'an id, a name or a location is too long for the database of this catalog; use at most 2,600 bytes'
     return invalidInput(message, { cause: error })
   }
+  const { code, syscall } = getMembers(error)
   // Of a file, unless it is the socket of the server.
-  if (code === 'ENOENT' && 'syscall' in error && error.syscall !== 'connect') return undefined
-  const isUnavailable = unavailableCodes.test(code) || lostConnectionMessages.test(error.message)
+  if (code === 'ENOENT' && syscall !== undefined && syscall !== 'connect') return undefined
+  const isUnavailable = unavailableCodes.test(String(code)) || lostConnectionMessages.test(error.message)
   return isUnavailable ? databaseUnavailableError(error) : undefined
 }
 
@@ -54,8 +55,4 @@ export function databaseUnavailableError(cause?: unknown): CatalogError {
     headers: { 'retry-after': '1' },
     cause,
   })
-}
-
-function getErrorCode(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
 }

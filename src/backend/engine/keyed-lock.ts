@@ -1,15 +1,10 @@
 import { CatalogError } from 'catalog-gateway/catalog-api'
 
-interface Waiter {
-  readonly isExclusive: boolean
-  readonly start: () => void
-}
-
 interface LockQueue {
   active: number
   isExclusive: boolean
   /** In the order of the calls. */
-  readonly waiting: Set<Waiter>
+  readonly waiting: Set<{ readonly isExclusive: boolean; readonly start: () => void }>
 }
 
 /** Shorter than clients and gateways wait for a response. */

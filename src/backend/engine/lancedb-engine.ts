@@ -1,5 +1,4 @@
 import { LRUCache } from 'lru-cache'
-import { localFileStorage } from '../storage/local-storage.ts'
 import type { Storage } from '../storage/storage.ts'
 import { readFileSchema } from './arrow/arrow-frames.ts'
 import { KeyedLock } from './keyed-lock.ts'
@@ -20,13 +19,6 @@ import { openIndexes } from './tables/indexes.ts'
 import { openRows } from './tables/rows.ts'
 import { openBranches, openTags } from './tables/tags-and-branches.ts'
 
-/** The storage of the tables; default: local files. */
-export interface EngineOptions {
-  readonly storage?: Storage | undefined
-  /** Limit for the decoded rows of one upload. */
-  readonly decodedUploadBytes?: number | undefined
-}
-
 const mebibyte = 1024 * 1024
 const indexCacheBytes = 64 * mebibyte
 const metadataCacheBytes = 32 * mebibyte
@@ -34,10 +26,8 @@ const openFolders = 64
 /** Enough to write data files during the commit of another append, and few enough to rarely conflict. */
 const maxAppends = 4
 
-export function openEngine({
-  storage = localFileStorage,
-  decodedUploadBytes = 1024 * mebibyte,
-}: EngineOptions = {}) {
+/** `decodedUploadBytes` limits the decoded rows of one upload. */
+export function openEngine(storage: Storage, decodedUploadBytes: number) {
   const context: EngineContext = {
     storage,
     connections: new LRUCache({ max: openFolders }),

@@ -6,11 +6,7 @@ import { CatalogError } from 'catalog-gateway/catalog-api'
 import { Builder } from 'flatbuffers'
 import { malformedArrowError, readFileFrames, readFrames, type Frame } from './arrow-frames.ts'
 
-export interface UploadedFile {
-  readonly file: Buffer
-  readonly rows: number
-  readonly batches: number
-}
+export type UploadedFile = ReturnType<typeof streamToFile>
 
 const header = Buffer.from('ARROW1\0\0')
 const endOfStream = Buffer.from([255, 255, 255, 255, 0, 0, 0, 0])
@@ -20,10 +16,8 @@ const endOfStream = Buffer.from([255, 255, 255, 255, 0, 0, 0, 0])
  * preserved. Throws InvalidInput for anything but a stream of one schema and for impossible sizes, with status 413 above
  * `bytesLimit` decoded bytes; Unsupported for dictionaries that are replaced, which is not possible in a file.
  */
-export function streamToFile(stream: Uint8Array, bytesLimit: number): UploadedFile {
-  const builder = new FileBuilder(
-    'a dictionary is replaced between batches; unify the dictionaries, or send the rows in several requests',
-  )
+export function streamToFile(stream: Uint8Array, bytesLimit: number) {
+  const builder = new FileBuilder()
   let rows = 0
   let decodedBytes = 0
   readFrames(stream, (frame) => {
@@ -107,7 +101,7 @@ export function withoutRows(stream: Uint8Array): Uint8Array {
 
 /** Joins Arrow IPC files of one schema. Takes the next file only after the bytes of the previous one were consumed. */
 export async function* joinFiles(first: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Uint8Array> {
-  const builder = new FileBuilder('a column of dictionary type has more than one dictionary')
+  const builder = new FileBuilder()
   for (const frame of readFileFrames(first)) builder.add(frame)
   yield* builder.takeChunks()
   for await (const file of rest) {
@@ -119,7 +113,6 @@ export async function* joinFiles(first: Buffer, rest: AsyncIterable<Buffer>): As
 
 /** An Arrow IPC file of messages that are copied as they are. */
 class FileBuilder {
-  readonly #replacedMessage: string
   #schema: Frame | undefined
   readonly #chunks: Uint8Array[] = [header]
   /** Bytes so far; the position of the next message. */
@@ -128,10 +121,6 @@ class FileBuilder {
   readonly #batches: FileBlock[] = []
   /** The dictionaries by id, to detect replacements. */
   readonly #dictionaryBytes = new Map<bigint, Uint8Array>()
-
-  constructor(replacedMessage: string) {
-    this.#replacedMessage = replacedMessage
-  }
 
   get batches(): number {
     return this.#batches.length
@@ -149,7 +138,9 @@ class FileBuilder {
       const existing = this.#dictionaryBytes.get(id)
       if (existing !== undefined && !frame.header.isDelta()) {
         if (Buffer.compare(existing, bytes) === 0) return
-        throw new CatalogError('Unsupported', this.#replacedMessage)
+        const message =
+          'a dictionary is replaced between batches; unify the dictionaries, or use several requests'
+        throw new CatalogError('Unsupported', message)
       }
       if (existing === undefined) this.#dictionaryBytes.set(id, bytes)
       this.#dictionaries.push(block)

@@ -94,13 +94,12 @@ export function editSchemaMetadata(
     encodeBytesField(manifestField.transactionFile, transactionName),
     encodeNumberField(manifestField.transactionSection, current.prefix.length),
   ])
-  return {
-    metadata,
-    next: { version, file: joinFile(current, transaction, message), transaction, transactionName },
-  }
+  const trailer = Buffer.from(current.trailer)
+  // The position of the manifest.
+  trailer.writeBigInt64LE(BigInt(current.prefix.length + 4 + transaction.length))
+  const parts = [current.prefix, withLength(transaction), withLength(message), trailer]
+  return { metadata, next: { version, file: Buffer.concat(parts), transaction, transactionName } }
 }
-
-type CurrentManifest = ReturnType<typeof readCurrent>
 
 function readCurrent(file: Buffer) {
   return decodeManifest(file, ({ position, fields, trailer }) => {
@@ -150,19 +149,8 @@ function encodeTimestamp(millis: number): Buffer {
   ])
 }
 
-/** [prefix] [u32 length, transaction] [u32 length, manifest] [i64 its position, and the rest of the trailer]. */
-function joinFile(
-  { prefix, trailer }: CurrentManifest,
-  transaction: Uint8Array,
-  message: Uint8Array,
-): Buffer {
-  const end = Buffer.from(trailer)
-  end.writeBigInt64LE(BigInt(prefix.length + 4 + transaction.length), 0)
-  return Buffer.concat([prefix, encodeLength(transaction), transaction, encodeLength(message), message, end])
-}
-
-function encodeLength(bytes: Uint8Array): Buffer {
+function withLength(bytes: Buffer): Buffer {
   const length = Buffer.alloc(4)
   length.writeUInt32LE(bytes.length)
-  return length
+  return Buffer.concat([length, bytes])
 }

@@ -108,13 +108,16 @@ function isEngineError(error: unknown): error is Error {
   return hasErrorCode(error, 'GenericFailure')
 }
 
-/** For calls that read an upload: it fails in many ways, so an unknown error is InvalidInput unless storage failed. */
+/**
+ * For calls that read an upload: it fails in many ways, so an unknown error is InvalidInput unless storage failed, and so is
+ * a schema out of bounds.
+ */
 export async function withUploadErrors<Result>(call: () => Promise<Result>): Promise<Result> {
   try {
     return await call()
   } catch (error) {
-    const isKnown = !isEngineError(error) || toEngineCatalogError(error) !== undefined
-    if (isKnown || storageFailure.test(error.message)) throw error
+    const isUnknown = isEngineError(error) && toEngineCatalogError(error) === undefined
+    if (!(error instanceof RangeError) && (!isUnknown || storageFailure.test(error.message))) throw error
     throw invalidInput('expected an Arrow IPC stream: the engine cannot read it', { cause: error })
   }
 }

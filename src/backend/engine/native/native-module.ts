@@ -1,14 +1,8 @@
-import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { availableParallelism } from 'node:os'
 import path from 'node:path'
 // The package has these types, but does not export them: tsconfig.json maps the name to the file.
 import type * as native from '@lancedb/lancedb/native'
-import { getMembers } from 'catalog-gateway/lib'
-
-const packageName = '@lancedb/lancedb'
-/** What is not public may be another in any other version. */
-const pinnedVersion = '0.31.0'
 
 /** One level of an expression takes up to 6 KB of stack. Address space only: untouched pages take no memory. */
 const minStackBytes = 32 * 1024 * 1024
@@ -20,7 +14,8 @@ export const { Connection, Index, JsFullTextQuery, Session } = loadNative()
 
 /**
  * Loads the native part of the engine without the JavaScript layer. LANCEDB_LOG sets its log level; LANCE_CPU_THREADS
- * and RUST_MIN_STACK can raise threads and stacks. Throws a plain error if the installed version is not the pinned one.
+ * and RUST_MIN_STACK can raise threads and stacks. What is not public may be another in any other version, so package.json
+ * pins it.
  */
 function loadNative(): typeof native {
   process.env['LANCEDB_LOG'] ??= 'error'
@@ -31,10 +26,7 @@ function loadNative(): typeof native {
   raiseEnvironmentVariable('RUST_MIN_STACK', minStackBytes, minStackBytes)
   raiseEnvironmentVariable('LANCE_CPU_THREADS', minThreads, availableParallelism() - 2)
   const require = createRequire(import.meta.url)
-  const folder = path.dirname(require.resolve(packageName))
-  const { version } = getMembers(JSON.parse(readFileSync(path.join(folder, '../package.json'), 'utf8')))
-  if (version !== pinnedVersion)
-    throw new Error(`${packageName} has version ${String(version)}; install ${pinnedVersion}`)
+  const folder = path.dirname(require.resolve('@lancedb/lancedb'))
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the types are of the same version
   return require(path.join(folder, 'native.js')) as typeof native
 }

@@ -14,19 +14,18 @@ export interface TablePoint {
   readonly version?: number | undefined
 }
 
-export interface VersionPoint extends TablePoint {
-  readonly version: number
-}
-
-interface OpenedConnection {
-  readonly connection: Promise<native.Connection>
-  readonly options: ReturnType<Storage['engineOptions']>
-}
+export type VersionPoint = TablePoint & { readonly version: number }
 
 export interface EngineContext {
   readonly storage: Storage
-  /** One per folder of tables. */
-  readonly connections: LRUCache<string, OpenedConnection>
+  /** One per folder of tables; `options` are those that it was opened with. */
+  readonly connections: LRUCache<
+    string,
+    {
+      readonly connection: Promise<native.Connection>
+      readonly options: ReturnType<Storage['engineOptions']>
+    }
+  >
   readonly session: native.Session
   readonly decodedUploadBytes: number
   /**
@@ -57,10 +56,7 @@ export async function connect(context: EngineContext, folder: string): Promise<n
   const options = context.storage.engineOptions()
   const cached = context.connections.get(folder)
   if (cached?.options === options) return cached.connection
-  const connection = Connection.new(folder, {
-    session: context.session,
-    storageOptions: options,
-  })
+  const connection = Connection.new(folder, { session: context.session, storageOptions: options })
   const opened = { connection, options }
   context.connections.set(folder, opened)
   connection.catch(() => {

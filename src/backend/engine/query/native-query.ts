@@ -4,9 +4,6 @@ import { type TableQuery } from '../../schemas/query.ts'
 import { toFullTextSearch } from './full-text-search.ts'
 import { parenthesizeExpression } from '../sql/expressions.ts'
 
-/** The selected columns, in the form of the engine's `select`. */
-export type Selection = [alias: string, expression: string][]
-
 /** The engine's numbers have 32 bits and wrap around; greater ones are capped. */
 export const maxUint32 = 0xffffffff
 
@@ -35,14 +32,10 @@ export function isSearch(query: TableQuery): boolean {
 }
 
 /**
- * Throws Unsupported for members that the engine would ignore. `selection` replaces the columns. Without `k`, a search
- * returns 10 rows and a scan all of them.
+ * Throws Unsupported for members that the engine would ignore. Without `k`, a search returns 10 rows and a scan all of
+ * them.
  */
-export function toNativeQuery(
-  table: native.Table,
-  query: TableQuery,
-  selection?: Selection,
-): native.Query | native.VectorQuery {
+export function toNativeQuery(table: native.Table, query: TableQuery): native.Query | native.VectorQuery {
   rejectUnsupported(query)
   const scan = table.query()
   const [vector, ...others] = query.vector
@@ -56,7 +49,7 @@ export function toNativeQuery(
   if (query.k != null && (isSearch(query) || query.k < maxUint32)) {
     prepared.limit(Math.min(Math.max(query.k, 1), maxUint32))
   }
-  selectColumns(prepared, query, selection)
+  selectColumns(prepared, query)
   return prepared
 }
 
@@ -86,10 +79,8 @@ function toVectorQuery(
 export function selectColumns(
   query: Pick<native.Query, 'select' | 'selectColumns'>,
   { columns }: TableQuery,
-  selection?: Selection,
 ): void {
-  if (selection) query.select(selection)
-  else if (columns && 'names' in columns) query.selectColumns([...columns.names])
+  if (columns && 'names' in columns) query.selectColumns([...columns.names])
   else if (columns)
     query.select(columns.expressions.map(([name, sql]) => [name, parenthesizeExpression(sql)]))
 }

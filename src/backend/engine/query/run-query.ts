@@ -6,7 +6,7 @@ import type { ArrowField, ArrowSchema } from 'catalog-gateway/arrow'
 import { joinFiles } from '../arrow/arrow-file.ts'
 import { readFileFrames, readFileSchema } from '../arrow/arrow-frames.ts'
 import { parenthesizeExpression } from '../sql/expressions.ts'
-import { isSearch, maxUint32, toNativeQuery, selectColumns, type Selection } from './native-query.ts'
+import { isSearch, maxUint32, toNativeQuery, selectColumns } from './native-query.ts'
 
 type Batches = AsyncGenerator<Buffer, void>
 
@@ -40,42 +40,23 @@ export async function runQuery(
 ): Promise<AsyncGenerator<Uint8Array>> {
   const query = await omitNeedlessLimit(table, requested)
   const result = await start(table, query)
-  const selection = castDictionaryColumns(readFileSchema(result.first), query)
-  const { first, rest } = selection ? await start(table, query, selection) : result
+  const columns = castDictionaryColumns(readFileSchema(result.first), query)
+  const { first, rest } = columns ? await start(table, { ...query, columns }) : result
   return joinFiles(first, rest)
 }
 
 /** `first` has the first batch, or only the schema. */
-async function start(table: native.Table, query: TableQuery, selection?: Selection) {
+async function start(table: native.Table, query: TableQuery) {
   // The engine treats 0 as an error or as all.
-  const batches = query.k === 0 ? noBatches() : readBatches(query, openRowSource(table, query, selection))
+  const batches = query.k === 0 ? noBatches() : readBatches(table, query)
   const { value: first } = await batches.next()
-  return { first: first ?? (await toNativeQuery(table, query, selection).outputSchema()), rest: batches }
+  return { first: first ?? (await toNativeQuery(table, query).outputSchema()), rest: batches }
 }
 
 async function* noBatches(): Batches {}
 
-type RowSource = ReturnType<typeof openRowSource>
-
-function openRowSource(table: native.Table, query: TableQuery, selection: Selection | undefined) {
-  return {
-    /** Runs the query with some members changed. */
-    read: (changes: Partial<TableQuery>, rowsPerBatch: number) =>
-      execute(toNativeQuery(table, { ...query, ...changes }, selection), rowsPerBatch),
-    /** Like `read`, but reads only the ids of the rows. */
-    readIds: (changes: Partial<TableQuery>) =>
-      execute(
-        toNativeQuery(table, { ...query, ...changes, columns: { names: [] }, with_row_id: true }),
-        idsPerBatch,
-      ),
-    /** Reads the rows with these ids. */
-    take(ids: bigint[], rowsPerBatch: number) {
-      const rows = table.takeRowIds(ids)
-      if (query.with_row_id) rows.withRowId()
-      selectColumns(rows, query, selection)
-      return execute(rows, rowsPerBatch)
-    },
-  }
+function read(table: native.Table, query: TableQuery, rowsPerBatch: number): Batches {
+  return execute(toNativeQuery(table, query), rowsPerBatch)
 }
 
 async function* execute(query: Pick<native.Query, 'execute'>, rowsPerBatch: number): Batches {
@@ -92,22 +73,22 @@ async function omitNeedlessLimit(table: native.Table, query: TableQuery): Promis
   return query.k >= (await table.countRows(null)) ? { ...query, k: undefined } : query
 }
 
-function readBatches(query: TableQuery, source: RowSource): Batches {
-  if (isSearch(query) || query.order_by?.length) return source.read({}, streamedRowsPerBatch)
-  if (!query.filter) return readRange(query, source)
+function readBatches(table: native.Table, query: TableQuery): Batches {
+  if (isSearch(query) || query.order_by?.length) return read(table, query, streamedRowsPerBatch)
+  if (!query.filter) return readRange(table, query)
   const isSample = query.k != null && query.k <= sampleRows
-  return isSample ? source.read({}, sampleRows) : readFiltered(query, source)
+  return isSample ? read(table, query, sampleRows) : readFiltered(table, query)
 }
 
 /** The engine finds the start of a range without reading rows. */
-function readRange(query: TableQuery, source: RowSource): Batches {
+function readRange(table: native.Table, query: TableQuery): Batches {
   let offset = query.offset ?? 0
   let remaining = query.k ?? Infinity
   return readWindows(async function* (windowRows, rowsPerBatch) {
     // The engine's 32-bit numbers end here: read the rest in one range.
     const rows = offset + windowRows > maxUint32 ? remaining : Math.min(windowRows, remaining)
     if (rows === 0) return
-    for await (const batch of source.read({ k: rows, offset }, rowsPerBatch)) {
+    for await (const batch of read(table, { ...query, k: rows, offset }, rowsPerBatch)) {
       offset += countRows(batch)
       remaining -= countRows(batch)
       yield batch
@@ -116,26 +97,27 @@ function readRange(query: TableQuery, source: RowSource): Batches {
 }
 
 /** Reads small rows at once; where they become wide, their ids, and then the rows of these in windows. */
-async function* readFiltered(query: TableQuery, source: RowSource): Batches {
-  let read = 0
+async function* readFiltered(table: native.Table, query: TableQuery): Batches {
+  let rowsRead = 0
   let isWide = false
-  for await (const batch of source.read({ filter: undefined, offset: undefined, k: sampleRows }, sampleRows))
-    isWide ||= hasWideRows(batch)
+  const sample = { ...query, filter: undefined, offset: undefined, k: sampleRows }
+  for await (const batch of read(table, sample, sampleRows)) isWide ||= hasWideRows(batch)
   if (!isWide) {
-    for await (const batch of source.read({}, streamedRowsPerBatch)) {
-      read += countRows(batch)
+    for await (const batch of read(table, query, streamedRowsPerBatch)) {
+      rowsRead += countRows(batch)
       yield batch
       isWide = hasWideRows(batch)
       if (isWide) break
     }
   }
-  const remaining = query.k == null ? Infinity : query.k - read
-  if (isWide && remaining > 0) yield* readByIds(query, source, read, remaining)
+  const remaining = query.k == null ? Infinity : query.k - rowsRead
+  if (isWide && remaining > 0) yield* readByIds(table, query, rowsRead, remaining)
 }
 
-function readByIds(query: TableQuery, source: RowSource, skipped: number, remaining: number): Batches {
+function readByIds(table: native.Table, query: TableQuery, skipped: number, remaining: number): Batches {
   const k = remaining === Infinity ? undefined : remaining
-  const batches = source.readIds({ k, offset: (query.offset ?? 0) + skipped })
+  const rest = { ...query, k, offset: (query.offset ?? 0) + skipped }
+  const batches = read(table, { ...rest, columns: { names: [] }, with_row_id: true }, idsPerBatch)
   let ids: bigint[] = []
   return readWindows(async function* (rows, rowsPerBatch) {
     while (ids.length < rows) {
@@ -144,7 +126,10 @@ function readByIds(query: TableQuery, source: RowSource, skipped: number, remain
       ids = ids.concat(...(tableFromIPC<{ _rowid: Uint64 }>(batch).getChild('_rowid')?.toArray() ?? []))
     }
     if (ids.length === 0) return
-    for await (const batch of source.take(ids.slice(0, rows), rowsPerBatch)) {
+    const taken = table.takeRowIds(ids.slice(0, rows))
+    if (query.with_row_id) taken.withRowId()
+    selectColumns(taken, query)
+    for await (const batch of execute(taken, rowsPerBatch)) {
       ids = ids.slice(countRows(batch))
       yield batch
     }
@@ -186,14 +171,15 @@ const addedColumns = new Set(['_rowid', '_distance', '_score', '_relevance_score
 const castTypes = new Set([Type.Utf8, Type.LargeUtf8, Type.Binary, Type.LargeBinary])
 
 /** The engine has one dictionary per part of a table, an Arrow file only one. Undefined if there is nothing to cast. */
-function castDictionaryColumns(response: ArrowSchema, query: TableQuery): Selection | undefined {
+function castDictionaryColumns(response: ArrowSchema, query: TableQuery): TableQuery['columns'] {
   const columns = response.fields.filter((field) => !addedColumns.has(field.name))
   // A name with a backtick cannot be quoted.
   if (!columns.some(isCast) || columns.some((field) => field.name.includes('`'))) return undefined
-  return columns.map((field): Selection[number] => {
+  const expressions = columns.map((field): [alias: string, expression: string] => {
     const expression = getColumnExpression(field.name, query)
     return [field.name, isCast(field) ? `arrow_cast(${expression}, '${Type[field.type.id]}')` : expression]
   })
+  return { expressions }
 }
 
 function isCast({ indexType, type }: ArrowField): boolean {

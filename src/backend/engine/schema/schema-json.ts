@@ -17,8 +17,6 @@ const unnamedTypes = new Set([Type.NONE, Type.RunEndEncoded])
 const floatBits = [16, 32, 64] as const
 const lanceFloats = ['halffloat', 'float', 'double'] as const
 
-type NameType = (type: ArrowType) => string | undefined
-
 /** Omits empty metadata. Throws Unsupported for a type without a name in the dialect. */
 export function schemaToJson(schema: ArrowSchema, dialect: SchemaDialect): JsonArrowSchema {
   return { fields: schema.fields.map((field) => fieldToJson(field, dialect)), ...metadataMember(schema) }
@@ -38,7 +36,7 @@ function metadataMember({ metadata }: { readonly metadata: Readonly<Record<strin
 }
 
 function typeToJson(field: ArrowField, dialect: SchemaDialect): JsonArrowDataType {
-  const nameType: NameType = dialect === 'lance' ? toLanceName : toNamespaceName
+  const nameType = dialect === 'lance' ? toLanceName : toNamespaceName
   const type = nameType(field.type)
   if (type === undefined) {
     throw new CatalogError(

@@ -79,9 +79,7 @@ const fixedTextMembers = [
   ['index_operators', false],
 ] as const satisfies readonly (readonly [member: keyof IndexRequest, value: unknown])[]
 
-type BuildIndex = (request: IndexRequest) => native.Index
-
-const builders: Readonly<Partial<Record<IndexRequest['index_type'], BuildIndex>>> = {
+const builders: Partial<Record<IndexRequest['index_type'], (request: IndexRequest) => native.Index>> = {
   BTREE: () => Index.btree(),
   BITMAP: () => Index.bitmap(),
   LABEL_LIST: () => Index.labelList(),

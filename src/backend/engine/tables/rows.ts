@@ -35,8 +35,7 @@ export function openRows(context: EngineContext) {
       withUploadErrors(async () => {
         const { file, rows } = readUpload(upload)
         assertStorable(readFileSchema(file))
-        const { folder, name } = splitLocation(location)
-        const table = await (await connect(context, folder)).createTable(name, file, mode, [])
+        const table = await createTable(context, location, file, mode)
         return { version: await table.version(), rows }
       }),
     /** Appends the rows of a complete Arrow IPC stream, or replaces all rows by them. */
@@ -86,6 +85,16 @@ export function openRows(context: EngineContext) {
   }
 }
 
+async function createTable(
+  context: EngineContext,
+  location: string,
+  file: Buffer,
+  mode: 'create' | 'overwrite',
+): Promise<native.Table> {
+  const { folder, name } = splitLocation(location)
+  return await (await connect(context, folder)).createTable(name, file, mode, [])
+}
+
 /** The engine cannot append zero rows; the table keeps its version. */
 async function appendRows(
   context: EngineContext,
@@ -107,14 +116,11 @@ async function replaceRows(
 ): Promise<number> {
   assertStorable(readFileSchema(file))
   return await retryConflicts(async () => {
-    const table = await openTable(context, point)
-    if (batches > 0) return (await table.add(file, 'overwrite')).version
+    if (batches > 0) return (await (await openTable(context, point)).add(file, 'overwrite')).version
     if (omitMainBranch(point.branch) !== undefined) {
       throw new CatalogError('Unsupported', 'a branch cannot be overwritten with a stream without batches')
     }
-    const { folder, name } = splitLocation(point.location)
-    const connection = await connect(context, folder)
-    return await (await connection.createEmptyTable(name, file, 'overwrite', [])).version()
+    return await (await createTable(context, point.location, file, 'overwrite')).version()
   })
 }
 

@@ -1,6 +1,6 @@
-import { tableFromIPC } from 'apache-arrow'
+import { Field, Int32, List, Schema, tableFromIPC, type DataType } from 'apache-arrow'
 import { expect, it } from 'vitest'
-import { freshEngine, orders, rowsOf, streamOf } from './sample-tables.ts'
+import { freshEngine, orders, rowsOf, schemaOnly, streamOf } from './sample-tables.ts'
 import { remoteUpload } from './remote-upload.ts'
 
 it('stores and returns compressed uploads of the remote client', async () => {
@@ -38,8 +38,16 @@ it('keeps schema metadata', async () => {
 })
 
 it('rejects an upload that is too large when decoded with 413', async () => {
-  const { engine, location } = await freshEngine({ decodedUploadBytes: 1000 })
+  const { engine, location } = await freshEngine(1000)
   await expect(engine.create(location, streamOf(orders(1000)), 'create')).rejects.toMatchObject({
     status: 413,
   })
+})
+
+it('refuses a schema that is nested too deeply', async () => {
+  const { engine, location } = await freshEngine()
+  let type: DataType = new Int32()
+  for (let depth = 0; depth < 70; depth += 1) type = new List(new Field('item', type))
+  const upload = schemaOnly(new Schema([new Field('deep', type)]))
+  await expect(engine.create(location, upload, 'create')).rejects.toMatchObject({ kind: 'InvalidInput' })
 })

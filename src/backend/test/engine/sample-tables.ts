@@ -4,14 +4,17 @@ import type { Schema, Table } from 'apache-arrow'
 import { onTestFinished } from 'vitest'
 import { tableOfRows } from '../../../../test/conformance/sample-rows.ts'
 import { openEngine } from '../../engine/lancedb-engine.ts'
-import type { EngineOptions } from '../../engine/lancedb-engine.ts'
 import { queryTableRequestSchema } from '../../schemas/query.ts'
+import { localFileStorage } from '../../storage/local-storage.ts'
 import { temporaryFolder } from '../../../../test/support/temporary-folder.ts'
 
+export const openLocalEngine = (decodedUploadBytes = 2 ** 30) =>
+  openEngine(localFileStorage, decodedUploadBytes)
+
 /** Opens an engine; returns it with the location of a table that does not exist yet. */
-export async function freshEngine(options?: EngineOptions) {
+export async function freshEngine(decodedUploadBytes?: number) {
   const location = path.join(await temporaryFolder(), 'orders.lance')
-  const engine = openEngine(options)
+  const engine = openLocalEngine(decodedUploadBytes)
   onTestFinished(async () => engine.close())
   /** Runs a query in its wire form and decodes the result. */
   const query = async (request: unknown): Promise<Table> => {

@@ -4,11 +4,10 @@
  */
 import path from 'node:path'
 import { tableFromIPC } from 'apache-arrow'
-import { openEngine } from '../../engine/lancedb-engine.ts'
 import { toCatalogError } from '../../catalog/known-errors.ts'
 import { queryTableRequestSchema } from '../../schemas/query.ts'
 import { remoteUpload } from './remote-upload.ts'
-import { orders, streamOf } from './sample-tables.ts'
+import { openLocalEngine, orders, streamOf } from './sample-tables.ts'
 
 const [folder = '', rounds = '0'] = process.argv.slice(2)
 
@@ -37,7 +36,7 @@ function mutate(stream: Uint8Array, next: (below: number) => number): Buffer {
 
 /** Sends mutated streams to a new table, one per round, and checks that the table stays readable. */
 async function sendMutated(streams: readonly Uint8Array[], seed: number): Promise<string[]> {
-  const engine = openEngine()
+  const engine = openLocalEngine()
   const location = path.join(folder, `${seed}.lance`)
   await engine.create(location, streamOf(orders(20)), 'create')
   const next = generator(seed)

@@ -3,13 +3,12 @@ import { setTimeout } from 'node:timers/promises'
 import { Int32, Table, Utf8, vectorFromArray } from 'apache-arrow'
 import { expect, it } from 'vitest'
 import { temporaryFolder } from '../../../../test/support/temporary-folder.ts'
-import { openEngine } from '../../engine/lancedb-engine.ts'
-import { streamOf } from './sample-tables.ts'
+import { openLocalEngine, streamOf } from './sample-tables.ts'
 
 const rows = 400_000
 
 it('a change of all rows ends while others change single rows without a pause', async () => {
-  const engine = openEngine()
+  const engine = openLocalEngine()
   const location = join(await temporaryFolder(), 't.lance')
   const ids = Array.from({ length: rows }, (_, row) => row)
   const table = new Table({

@@ -68,7 +68,7 @@ it('the engine opens new connections with options that have changed', async () =
   const proxies = [await startConnectProxy({ hosts: {} }), await startConnectProxy({ hosts: {} })]
   const keys = { aws_region: 'us-east-1', aws_access_key_id: 'key', aws_secret_access_key: 'secret' }
   let options: Record<string, string> = {}
-  const engine = openEngine({ storage: { ...localFileStorage, engineOptions: () => options } })
+  const engine = openEngine({ ...localFileStorage, engineOptions: () => options }, 1000)
   onTestFinished(() => engine.close())
   for (const { url, requested } of proxies) {
     options = { ...keys, aws_endpoint: endpoint, client_max_retries: '0', proxy_url: url }

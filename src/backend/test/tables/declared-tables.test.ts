@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
-import { openEngine } from '../../engine/lancedb-engine.ts'
-import { orders, streamOf } from '../engine/sample-tables.ts'
+import { openLocalEngine, orders, streamOf } from '../engine/sample-tables.ts'
 import { responseOf, errorOf, runningBackend } from '../support/running-backend.ts'
 
 it('a declared table has a location and no data', async () => {
@@ -58,7 +57,7 @@ it('loses no row of concurrent first inserts', async () => {
 it('finds data that a client wrote directly', async () => {
   const { post } = await runningBackend()
   const { location } = (await post('/v1/table/t/declare', {})).json as { location: string }
-  await openEngine().create(location, streamOf(orders(3)), 'create')
+  await openLocalEngine().create(location, streamOf(orders(3)), 'create')
   expect(await post('/v1/table/t/count_rows', {})).toEqual(responseOf(3))
   expect(await post('/v1/table/t/describe', { check_declared: true })).toEqual(
     responseOf(expect.objectContaining({ is_only_declared: false })),

@@ -13,10 +13,9 @@ import {
   vectorFromArray,
 } from 'apache-arrow'
 import { beforeAll, afterAll, expect, it } from 'vitest'
-import { openEngine } from '../../../engine/lancedb-engine.ts'
 import { startProgram, type Program } from '../../../../../test/e2e/built-program.ts'
 import { childrenOf } from '../../../../../test/e2e/process-tree.ts'
-import { streamOf } from '../sample-tables.ts'
+import { openLocalEngine, streamOf } from '../sample-tables.ts'
 import { makeTemporaryFolder, removeFolder } from '../../../../../test/support/temporary-folder.ts'
 
 const mebibyte = 1024 * 1024
@@ -58,7 +57,7 @@ function largeRows(): Table {
 
 beforeAll(async () => {
   folder = await makeTemporaryFolder()
-  const engine = openEngine()
+  const engine = openLocalEngine()
   for (const [name, rows] of Object.entries({ wide: wideRows(), large: largeRows() })) {
     const location = join(folder, 'tables', `${name}.lance`)
     const stream = streamOf(rows)
