@@ -7,8 +7,6 @@ import {
   openApiPath,
   parseTarget,
   requestIdHeader,
-  respondToUnparsed,
-  toUnparsedRequestError,
 } from 'catalog-gateway/catalog-api'
 import { createFileFollower, formatAuthority, listenOn } from 'catalog-gateway/lib'
 import { openOutbound } from 'catalog-gateway/outbound'
@@ -23,10 +21,9 @@ import { toCatalogError } from './catalog/known-errors.ts'
 import { checkReady, openCatalog } from './catalog/open-catalog.ts'
 import type { BackendSettings } from './settings/backend-settings.ts'
 
-/** Fits a route with 4096 bytes of id, percent-encoded, and a token. */
-const maxHeaderBytes = 32 * 1024
 const connectionOptions = {
-  maxHeaderSize: maxHeaderBytes,
+  // Fits a route with 4096 bytes of id, percent-encoded, and a token.
+  maxHeaderSize: 32 * 1024,
   headersTimeout: 60_000,
   // Bodies have a timeout for each chunk.
   requestTimeout: 0,
@@ -52,9 +49,6 @@ export async function startBackend(settings: BackendSettings) {
   const server = createServer(
     connectionOptions,
     createRequestListener(catalog, settings.limits, () => tokens.current, log),
-  )
-  server.on('clientError', (error, socket) =>
-    respondToUnparsed(socket, toUnparsedRequestError(error, maxHeaderBytes)),
   )
   /** Stops accepting connections, drains requests within bounds, and closes the catalog. */
   const close = async (): Promise<void> => {

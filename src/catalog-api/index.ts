@@ -173,4 +173,3 @@ export {
   isReservedName,
 } from './reserved-names.ts'
 export { createRouteTable } from './route-table.ts'
-export { respondToUnparsed, toUnparsedRequestError } from './unparsed-request.ts'

@@ -4,10 +4,6 @@ import { CommandFailure } from './common/command-failure.ts'
 import type { Io } from './common/io.ts'
 import { newCommand } from './common/new-command.ts'
 
-const exitSuccess = 0
-const exitNegative = 1
-const exitUsage = 2
-
 /** In the order of `--help`. */
 const commands = new Map<string, (io: Io) => Promise<Command>>([
   ['dev', async (io) => (await import('./dev/dev.ts')).devCommand(io)],
@@ -32,18 +28,18 @@ export async function run(parameters: readonly string[], io: Io): Promise<number
   for (const load of named === undefined ? commands.values() : [named]) program.addCommand(await load(io))
   try {
     await program.parseAsync(parameters, { from: 'user' })
-    return exitSuccess
+    return 0
   } catch (error) {
     if (error instanceof CommanderError) {
-      if (error.exitCode === 0) return exitSuccess
+      if (error.exitCode === 0) return 0
       // Commander has already printed the usage error.
       const { explainRemovedArgument } = await import('../settings/index.ts')
       const removed = explainRemovedArgument(parameters)
       if (removed !== undefined) io.stderr.write(`it was removed: ${removed}\n`)
-      return exitUsage
+      return 2
     }
     io.stderr.write(`${formatError(error)}\n`)
-    return exitNegative
+    return 1
   }
 }
 

@@ -67,8 +67,6 @@ const kubernetesObjectSchema = z.looseObject({
     resourceVersion: text,
     /** Set while finalizers delay the deletion. */
     deletionTimestamp: text.exactOptional(),
-    labels: z.record(z.string(), z.string()).exactOptional(),
-    annotations: z.record(z.string(), z.string()).exactOptional(),
   }),
 })
 

@@ -8,7 +8,7 @@ export function createAuditObserver(metrics: Metrics, log: Logger): AuditObserve
   return {
     flushed(records, seconds) {
       metrics.audit_records_total.inc(records)
-      metrics.audit_flush_duration_seconds.observe(seconds)
+      metrics.audit_flush_duration_seconds.labels().observe(seconds)
     },
     failed: () => metrics.audit_write_failures_total.inc(),
     dropped: () => metrics.audit_records_dropped_total.inc(),
@@ -59,7 +59,7 @@ export function createSyncObserver(metrics: Metrics, log: Logger): SyncObserver 
   metrics.shared_limits_connected(() => (isConnected === undefined ? undefined : Number(isConnected)))
   return {
     synced(seconds) {
-      metrics.shared_limits_sync_duration_seconds.observe(seconds)
+      metrics.shared_limits_sync_duration_seconds.labels().observe(seconds)
       if (isConnected === false) log.info('shared limits connected')
       isConnected = true
     },

@@ -2,10 +2,7 @@ import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { toError } from '../../lib/index.ts'
 import type { FileTampering, RecordBodies } from '../records/audit-record.ts'
 import { createRecord, type UnchainedRecord } from '../records/unchained-record.ts'
-import { type CatalogError, refusal } from '../../catalog-api/index.ts'
-
-/** Reason for rejecting a record. */
-type UnavailableReason = 'audit_queue_full' | 'audit_write_failed' | 'audit_closed'
+import { type CatalogError, refusal, type RefusalReason } from '../../catalog-api/index.ts'
 
 const unavailable = 'the change was not made: the audit log is unavailable; retry later'
 
@@ -82,7 +79,7 @@ export function createGroupCommit(
   let gap: Gap | undefined
   let dropped = 0
 
-  function getUnavailableReason(priority: Priority): UnavailableReason | undefined {
+  function getUnavailableReason(priority: Priority): RefusalReason | undefined {
     const { maxFillRatio } = priorities[priority]
     const isEssential = maxFillRatio === Infinity
     if (accepts === 'nothing' || (accepts === 'essential' && !isEssential)) return 'audit_closed'

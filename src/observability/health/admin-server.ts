@@ -1,15 +1,11 @@
 import { isIP } from 'node:net'
 import fastify, { type FastifyInstance } from 'fastify'
 import { Registry } from 'prom-client'
+import type { GatewaySettings } from '../../config/index.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { formatAuthority, parseHostName } from '../../lib/index.ts'
 
-interface AdminAccess {
-  /** Listen address. */
-  readonly host: string
-  /** A name that begins with a dot includes its subdomains. */
-  readonly allowedHosts: readonly string[]
-}
+type AdminAccess = Pick<GatewaySettings['admin'], 'host' | 'allowedHosts'>
 
 /** Few clients poll this port, with small requests. */
 const maxConnections = 100

@@ -23,65 +23,47 @@ interface DurationHistogramOptions {
 }
 
 /** Observes in 0.02 us instead of 0.35 us: prom-client validates and joins the labels each time. A request has nine. */
-export class DurationHistogram implements MetricSource {
-  readonly type = 'histogram'
-  readonly name: string
-  /** Finds the series by label values in the order of the names. */
-  readonly labels: (...values: string[]) => Series
-  readonly #help: string
-  readonly #series: Series[] = []
-
-  constructor({ name, help, labelNames, buckets }: DurationHistogramOptions) {
-    this.name = name
-    this.#help = help
-    this.labels = memoize((...values: string[]) => {
-      const labels = Object.fromEntries(labelNames.map((label, index) => [label, values[index] ?? '']))
-      const series = new Series(labels, buckets)
-      this.#series.push(series)
-      return series
-    })
-  }
-
-  get() {
-    const { name, type } = this
-    const values = this.#series.flatMap((each) => each.getSamples(name))
-    return Promise.resolve({ name, help: this.#help, type, values })
+export function createDurationHistogram({ name, help, labelNames, buckets }: DurationHistogramOptions) {
+  const series: ReturnType<typeof createSeries>[] = []
+  const labels = memoize((...values: string[]) => {
+    const entries = labelNames.map((label, index) => [label, values[index] ?? ''])
+    const created = createSeries(name, Object.fromEntries(entries), buckets)
+    series.push(created)
+    return created
+  })
+  // A series without labels exists from the start.
+  if (labelNames.length === 0) labels()
+  const type = 'histogram'
+  return {
+    name,
+    type,
+    /** Finds the series by label values in the order of the names. */
+    labels,
+    get: async () => ({ name, help, type, values: series.flatMap((each) => each.getSamples()) }),
   }
 }
 
-class Series {
-  readonly #labels: Readonly<Record<string, string>>
-  readonly #bounds: readonly number[]
+function createSeries(name: string, labels: Readonly<Record<string, string>>, bounds: readonly number[]) {
   /** Per bucket, not cumulative; the last one is above the highest bound. */
-  readonly #counts: Float64Array
-  #sum = 0
-
-  constructor(labels: Readonly<Record<string, string>>, bounds: readonly number[]) {
-    this.#labels = labels
-    this.#bounds = bounds
-    this.#counts = new Float64Array(bounds.length + 1)
-  }
-
-  observe(seconds: number): void {
-    let bucket = 0
-    while (seconds > (this.#bounds[bucket] ?? Infinity)) bucket += 1
-    this.#counts[bucket] = (this.#counts[bucket] ?? 0) + 1
-    this.#sum += seconds
-  }
-
-  getSamples(name: string): object[] {
-    const labels = this.#labels
-    let count = 0
-    const samples = Array.from(this.#counts, (own, bucket): object => {
-      count += own
-      return {
-        metricName: `${name}_bucket`,
-        labels: { le: this.#bounds[bucket] ?? '+Inf', ...labels },
-        value: count,
-      }
-    })
-    samples.push({ metricName: `${name}_sum`, labels, value: this.#sum })
-    samples.push({ metricName: `${name}_count`, labels, value: count })
-    return samples
+  const counts = new Float64Array(bounds.length + 1)
+  let sum = 0
+  return {
+    observe(seconds: number): void {
+      let bucket = 0
+      while (seconds > (bounds[bucket] ?? Infinity)) bucket += 1
+      counts[bucket] = (counts[bucket] ?? 0) + 1
+      sum += seconds
+    },
+    getSamples(): object[] {
+      let count = 0
+      const samples = Array.from(counts, (own, bucket): object => {
+        count += own
+        const le = bounds[bucket] ?? '+Inf'
+        return { metricName: `${name}_bucket`, labels: { le, ...labels }, value: count }
+      })
+      samples.push({ metricName: `${name}_sum`, labels, value: sum })
+      samples.push({ metricName: `${name}_count`, labels, value: count })
+      return samples
+    },
   }
 }

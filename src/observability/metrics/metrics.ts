@@ -1,6 +1,6 @@
-import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { Counter, Gauge, Registry } from 'prom-client'
 import { memoize } from '../../lib/index.ts'
-import { DurationHistogram } from './duration-histogram.ts'
+import { createDurationHistogram } from './duration-histogram.ts'
 
 const requestBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 const diskBuckets = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1]
@@ -23,7 +23,7 @@ export type Metrics = ReturnType<typeof createMetrics>
  */
 export function createMetrics(version: string) {
   const registry = new Registry()
-  const { durations, histograms, counters, gauges, values, samples } = createFactories(registry)
+  const { durations, counters, gauges, values, samples } = createFactories(registry)
   const metrics = {
     registry,
     ...counters(['operation', 'status', 'decision'], {
@@ -47,10 +47,10 @@ export function createMetrics(version: string) {
       upstream_request_duration_seconds:
         'Time from sending a request to the upstream to the end of its response.',
     }),
-    ...histograms(diskBuckets, {
+    ...durations([], diskBuckets, {
       audit_flush_duration_seconds: 'Time to make one batch of audit records durable.',
     }),
-    ...histograms(syncBuckets, {
+    ...durations([], syncBuckets, {
       shared_limits_sync_duration_seconds:
         'Time of one synchronization of shared limits; requests do not wait for it.',
     }),
@@ -253,15 +253,13 @@ function createFactories(registry: Registry) {
       labelNames: readonly Label[],
       texts: HelpTexts<Name>,
     ) => createEach(texts, (base) => new Gauge<Label>({ ...base, labelNames, registers })),
-    histograms: <Name extends string>(buckets: number[], texts: HelpTexts<Name>) =>
-      createEach(texts, (base) => new Histogram({ ...base, buckets, registers })),
     durations: <Name extends string>(
       labelNames: readonly string[],
       buckets: readonly number[],
       texts: HelpTexts<Name>,
     ) =>
       createEach(texts, (base) => {
-        const histogram = new DurationHistogram({ ...base, labelNames, buckets })
+        const histogram = createDurationHistogram({ ...base, labelNames, buckets })
         registry.registerMetric(histogram)
         return histogram
       }),

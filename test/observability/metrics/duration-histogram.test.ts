@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { Histogram, Registry } from 'prom-client'
 import { expect, it } from 'vitest'
-import { DurationHistogram } from '../../../src/observability/metrics/duration-histogram.ts'
+import { createDurationHistogram } from '../../../src/observability/metrics/duration-histogram.ts'
 
 const common = { name: 'took_seconds', help: 'How long it took.', labelNames: ['stage', 'upstream'] as const }
 const buckets = [0.001, 0.01, 0.1, 1]
@@ -18,7 +18,7 @@ it('matches the histogram of prom-client', async () => {
   await fc.assert(
     fc.asyncProperty(observed, async (observations) => {
       const [own, theirs] = [new Registry(), new Registry()]
-      const histogram = new DurationHistogram({ ...common, buckets })
+      const histogram = createDurationHistogram({ ...common, buckets })
       own.registerMetric(histogram)
       const slow = new Histogram({ ...common, buckets, registers: [theirs] })
       for (const { stage, upstream, seconds } of observations) {
