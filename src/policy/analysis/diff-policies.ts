@@ -40,13 +40,7 @@ export interface PolicyChange extends ObjectPosition {
 }
 
 /** Callers of whom this is known; nothing else of them matters. */
-export interface ReportedCaller {
-  readonly anonymous?: true
-  readonly user?: string
-  readonly key?: string
-  readonly groups: readonly string[]
-  readonly notInGroups: readonly string[] | 'all others'
-}
+export type ReportedCaller = ReturnType<typeof reportInputs>['caller']
 
 export interface Answer {
   readonly allowed: boolean
@@ -254,7 +248,7 @@ function splitCases(rules: readonly Dependency[], { caller, conditions }: Known)
   return results.map((result) => ({ caller, conditions: new Map([...conditions, [text, result]]) }))
 }
 
-function reportInputs({ caller, conditions }: Known): Pick<PolicyChange, 'caller' | 'conditions'> {
+function reportInputs({ caller, conditions }: Known) {
   const { isAnonymous, user, key, groups, excludedGroups } = caller
   return {
     caller: {
@@ -262,7 +256,7 @@ function reportInputs({ caller, conditions }: Known): Pick<PolicyChange, 'caller
       ...(user && { user }),
       ...(key && { key }),
       groups: [...groups],
-      notInGroups: excludedGroups === 'all' ? 'all others' : [...excludedGroups],
+      notInGroups: excludedGroups === 'all' ? ('all others' as const) : [...excludedGroups],
     },
     conditions: Object.fromEntries(conditions),
   }

@@ -5,7 +5,7 @@ import {
   isOperationName,
   type Permission,
 } from '../../catalog-api/index.ts'
-import { alignColumns, formatCount, groupBy } from '../../lib/index.ts'
+import { alignColumns, groupBy } from '../../lib/index.ts'
 import { conditionFacts, type AuthorizationRequest } from '../conditions/authorization-request.ts'
 import { describeConditionError } from '../conditions/condition.ts'
 import { factsAvailableFor } from '../conditions/permission-facts.ts'
@@ -129,7 +129,6 @@ function formatLevels(
   const levels = groupBy(above, ({ namespace }) => namespaceKey(namespace))
   return [...levels].flatMap(([level, documents]) => {
     const own = rules.filter(({ document }) => namespaceKey(document.namespace) === level)
-    const others = documents.reduce((sum, document) => sum + document.rules.length, 0) - own.length
     const isBoundary = documents.some(({ inherit }) => !inherit)
     const isReserving = documents.some(({ final }) => final.has(permission))
     const notes = [
@@ -142,7 +141,6 @@ function formatLevels(
       ...alignColumns(
         own.map((step) => [`  ${step.rule.effect}`, formatRule(reportRule(step)), formatOutcome(step)]),
       ),
-      ...(others > 0 ? [`  ${formatCount(others, 'rule')} about other operations`] : []),
     ]
   })
 }

@@ -110,12 +110,8 @@ interface RequiredPermission extends Omit<Question, 'caller' | 'conditions'> {
   readonly isUncertain?: boolean
   /** Whether it was also required on all descendants. */
   readonly includesDescendants?: boolean
-  /** What decides if no rule does; undefined if that denies it. */
-  readonly otherwise?:
-    | 'entries'
-    | 'what the listing may show'
-    | 'the operation that started the job'
-    | undefined
+  /** What decides if no rule does: `entries`, or what the log does not contain. Undefined if that denies it. */
+  readonly otherwise?: string | undefined
 }
 
 /** Lists the permissions that the call required as far as the log shows, that of its operation first. */
@@ -130,10 +126,7 @@ function listRequiredPermissions(call: RecordedCall): readonly RequiredPermissio
   const { entries, namesJob, lists } = operation
   const isByEntries = entries !== undefined || (namesJob && objects.length > 0)
   const isByOthers = namesJob ? 'the operation that started the job' : lists && 'what the listing may show'
-  const own = {
-    ...requireOwn(operation, id, facts),
-    otherwise: isByEntries ? 'entries' : isByOthers,
-  } as const
+  const own = { ...requireOwn(operation, id, facts), otherwise: isByEntries ? 'entries' : isByOthers }
   if (before.allowed) {
     const isOfOthers = entries !== undefined || namesJob
     const others = objects.map((object) =>

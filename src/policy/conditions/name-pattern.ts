@@ -1,10 +1,8 @@
-export type NameMatcher = (name: string) => boolean
-
 /**
  * Compiles a pattern in which `*` stands for any characters. A match takes at most the length of the name times the
  * number of `*`; a regular expression could backtrack for much longer.
  */
-export function createNameMatcher(pattern: string): NameMatcher {
+export function createNameMatcher(pattern: string): (name: string) => boolean {
   const [first = '', ...rest] = pattern.split('*')
   const last = rest.pop()
   if (last === undefined) return (name) => name === pattern

@@ -10,7 +10,6 @@ import {
   type Permission,
   permissionGroups,
   permissionNames,
-  type PermissionTable,
 } from '../../catalog-api/index.ts'
 
 /** What policies may contain besides the catalog API, according to the settings of a gateway. */
@@ -35,22 +34,14 @@ export interface Coverage {
 }
 
 /** The names of operations and groups that policies may use, and what they stand for. Immutable. */
-export interface PolicyVocabulary {
-  readonly options: VocabularyOptions
-  readonly permissions: PermissionTable
-  /**
-   * Returns what a rule of these operations and groups covers; with `coversMoves`, a deny also what moves tables. In a deny,
-   * `all` and `change` include what is in no group. Unknown names are ignored. Equal arguments share one result.
-   */
-  cover(names: readonly string[], effect: 'allow' | 'deny', coversMoves?: boolean): Coverage
-}
+export type PolicyVocabulary = ReturnType<typeof createPolicyVocabulary>
 
 /** Creates the vocabulary of the catalog API and of the options; `mode: development` is refused by default. */
 export function createPolicyVocabulary({
   extraOperations = [],
   acceptsDevelopment = false,
   separators = [defaultDelimiter],
-}: Partial<VocabularyOptions>): PolicyVocabulary {
+}: Partial<VocabularyOptions>) {
   const permissions = createPermissionTable(extraOperations)
   const byName = new Map<string, readonly Permission[]>([
     ...permissions.groups,
@@ -76,7 +67,11 @@ export function createPolicyVocabulary({
   return {
     options: { extraOperations, acceptsDevelopment, separators },
     permissions,
-    cover(names, effect, coversMoves = false) {
+    /**
+     * Returns what a rule of these operations and groups covers; with `coversMoves`, a deny also what moves tables. In a deny,
+     * `all` and `change` include what is in no group. Unknown names are ignored. Equal arguments share one result.
+     */
+    cover(names: readonly string[], effect: 'allow' | 'deny', coversMoves = false): Coverage {
       const key = JSON.stringify([effect, coversMoves, ...names])
       let coverage = cache.get(key)
       if (coverage === undefined) {

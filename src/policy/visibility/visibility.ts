@@ -36,17 +36,7 @@ export interface Viewer {
   readonly request: RequestFacts
 }
 
-export interface Visibility {
-  /**
-   * Returns whether listings show an object to the principal, for one request: tables that it may describe, and namespaces
-   * that it may describe or beneath which something may be visible. The latter is decided from the policies alone, which do
-   * not know which objects exist: if only a condition on the id decides about a name, the name counts as visible. The cost
-   * grows only with the rules beneath that name the principal without allowing anything.
-   */
-  visibilityFor(viewer: Viewer): (kind: VisibleKind, id: Identifier) => boolean
-  /** Returns the decision that makes something beneath a namespace visible; undefined if nothing can be visible. */
-  findVisibleBeneath(viewer: Viewer & { readonly id: Identifier }): Allowed | undefined
-}
+export type Visibility = ReturnType<typeof createVisibility>
 
 const describing = new Map(
   operationNames.flatMap((permission) =>
@@ -73,7 +63,7 @@ interface Grant {
   readonly tables: readonly string[] | undefined
 }
 
-export function createVisibility(tree: PolicyTree, subjects: SubjectNumbers): Visibility {
+export function createVisibility(tree: PolicyTree, subjects: SubjectNumbers) {
   // Created on first use, because many sets never need it.
   let cachedGrants: ReturnType<typeof indexGrants> | undefined
 
@@ -122,11 +112,17 @@ export function createVisibility(tree: PolicyTree, subjects: SubjectNumbers): Vi
   }
 
   return {
-    visibilityFor(viewer) {
+    /**
+     * Returns whether listings show an object to the principal, for one request: tables that it may describe, and namespaces
+     * that it may describe or beneath which something may be visible. The latter is decided from the policies alone, which do
+     * not know which objects exist: if only a condition on the id decides about a name, the name counts as visible. The cost
+     * grows only with the rules beneath that name the principal without allowing anything.
+     */
+    visibilityFor(viewer: Viewer) {
       const { startEvaluation, findBeneath } = createView(viewer)
       // By what the policies distinguish, unless a rule reads more of a table: the kind, the node and if the object is in it.
       const known = new Map<number, boolean>()
-      return (kind, id) => {
+      return (kind: VisibleKind, id: Identifier): boolean => {
         const depth = getNamespaceDepth(kind, id)
         const node = tree.nearestNode(id, depth)
         const slot = node.index * 4 + (kind === 'table' ? 2 : 0) + (node.depth === depth ? 1 : 0)
@@ -139,7 +135,8 @@ export function createVisibility(tree: PolicyTree, subjects: SubjectNumbers): Vi
         return isVisible
       }
     },
-    findVisibleBeneath(viewer) {
+    /** Returns the decision that makes something beneath a namespace visible; undefined if nothing can be visible. */
+    findVisibleBeneath(viewer: Viewer & { readonly id: Identifier }) {
       return createView(viewer).findBeneath(tree.nearestNode(viewer.id), viewer.id.length)
     },
   }

@@ -1,5 +1,5 @@
 import type { ASTNode } from '@marcbachmann/cel-js'
-import { type Permission, permissionNames } from '../../../catalog-api/index.ts'
+import type { Permission } from '../../../catalog-api/index.ts'
 import { MissingFactError, type OperationFacts, unknown } from '../../conditions/authorization-request.ts'
 import {
   childNodes,
@@ -18,7 +18,7 @@ import {
 } from '../../conditions/permission-facts.ts'
 import { describeRegularExpression } from '../../conditions/name-pattern.ts'
 import type { LocatedRule } from '../../engine/compiled-rule.ts'
-import { listNamedPermissions, describePermissionSet } from '../../language/policy-vocabulary.ts'
+import { listNamedPermissions } from '../../language/policy-vocabulary.ts'
 import type { PolicyRule } from '../../language/policy-document.ts'
 import { describeConstantParts, listTexts, maxDays, yearMs } from './constant-parts.ts'
 import { warn, type Remark } from './check.ts'
@@ -75,33 +75,23 @@ function describeConstant(
   if (outcome === undefined || others.length > 0) return []
   if (results.size === 1 && results.has('true'))
     return [['warning', 'condition', 'has a condition that is always true; remove "when"']]
+  const unknownFacts = condition.facts.filter((fact) =>
+    named.some((permission) => constantFacts(permission)[fact] === unknown),
+  )
   const reasons = [...results].map((result) => {
     if (result === 'failed') return 'always fails'
-    return result === 'unknown' ? describeUnknown(named, condition) : `is always ${result}`
+    return result === 'unknown'
+      ? `depends on ${unknownFacts.join(', ')}, which is never known`
+      : `is always ${result}`
   })
   const end = outcome ? 'so it always applies' : 'so it never applies'
   return [['error', 'condition', `has a condition that ${reasons.join(', or ')}, ${end}`]]
 }
 
-function describeUnknown(named: readonly Permission[], { facts }: Condition): string {
-  const found = named.flatMap((permission) =>
-    facts.filter((fact) => constantFacts(permission)[fact] === unknown).map((fact) => ({ permission, fact })),
-  )
-  const names = new Set(found.map(({ fact }) => fact))
-  const permissions = new Set(found.map(({ permission }) => permission))
-  return `depends on ${[...names].join(', ')}, which is always unknown for ${describePermissionSet(permissions)}`
-}
-
 function describeAbsentFacts(named: readonly Permission[], { facts }: Condition): readonly string[] {
-  const listHaving = (permissions: readonly Permission[], fact: (typeof facts)[number]) =>
-    permissions.filter((permission) => factsAvailableFor(permission).has(fact))
   return facts
-    .filter((fact) => listHaving(named, fact).length === 0)
-    .map(
-      (fact) =>
-        `has a condition on ${fact}, which is empty for all its operations; ` +
-        `it is a fact of ${describePermissionSet(new Set(listHaving(permissionNames, fact)))}`,
-    )
+    .filter((fact) => !named.some((permission) => factsAvailableFor(permission).has(fact)))
+    .map((fact) => `has a condition on ${fact}, which is empty for all its operations`)
 }
 
 /** Describes modes that requests mean if they state none, as clients do, if the condition differs then. */
