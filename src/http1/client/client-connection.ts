@@ -3,12 +3,10 @@ import { ownedBy, scheduleAtTickEnd } from '../../lib/index.ts'
 import { MessageWriter } from '../codec/message-writer.ts'
 import { SocketReader, type SocketReaderHandler } from '../codec/socket-reader.ts'
 import type { OpenCallback, OutboundTarget, SocketOpener } from '../../outbound/index.ts'
-import { deferWriteErrors } from './defer-write-errors.ts'
-import { serializeRequestHead, type SerializedHead } from './outgoing-request.ts'
+import { deferWriteErrors, sendBody, serializeRequestHead } from './outgoing-request.ts'
 import type { ControlledConnection, RequestController } from './request-controller.ts'
 import type { ResponseHead } from './response-head.ts'
 import { ResponseParser, type ResponseParserHandler } from './response-parser.ts'
-import { sendBody } from './send-body.ts'
 import { TransportError } from './transport-error.ts'
 
 /** In milliseconds. */
@@ -251,7 +249,7 @@ export class ClientConnection implements ControlledConnection, ResponseParserHan
     if (this.#state === state) this.#write(socket, state, head)
   }
 
-  #write(socket: Socket, state: Active, head: SerializedHead): void {
+  #write(socket: Socket, state: Active, head: ReturnType<typeof serializeRequestHead>): void {
     const { body } = state.controller.request
     if (body === null || Buffer.isBuffer(body)) {
       state.isSent = true

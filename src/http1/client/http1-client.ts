@@ -1,22 +1,20 @@
-import { ClientConnection, type ClientTimeouts, type ConnectionOwner } from './client-connection.ts'
+import { ClientConnection, type ConnectionOwner } from './client-connection.ts'
 import { ownedBy } from '../../lib/index.ts'
-import { type SocketOpener, toTarget } from '../../outbound/index.ts'
+import { toTarget } from '../../outbound/index.ts'
 import type { OutgoingRequest } from './outgoing-request.ts'
 import { RequestController, type ResponseHandler } from './request-controller.ts'
 import { TransportError } from './transport-error.ts'
 
 export type Http1Client = ReturnType<typeof createHttp1Client>
 
-interface Http1ClientOptions {
-  /** `http` or `https`; the path is ignored. */
-  readonly url: URL
-  readonly opener: SocketOpener
-  readonly timeouts: ClientTimeouts
-}
-
 const maxTimeoutCheckIntervalMs = 1_000
 
-export function createHttp1Client({ url, opener, timeouts }: Http1ClientOptions) {
+/** `url` is `http` or `https`; its path is ignored. */
+export function createHttp1Client({
+  url,
+  opener,
+  timeouts,
+}: { readonly url: URL } & Pick<ConnectionOwner, 'opener' | 'timeouts'>) {
   const connections = new Set<ClientConnection>()
   const idle: ClientConnection[] = []
   const { headersTimeoutMs, bodyTimeoutMs, totalTimeoutMs } = timeouts

@@ -1,5 +1,8 @@
+import type { Socket } from 'node:net'
+import { ownedBy } from '../../lib/index.ts'
 import type { BodySource } from '../codec/body-source.ts'
 import { contentLengthGrammar, isHeaderField } from '../codec/header-fields.ts'
+import { MessageWriter, type WriteCallback } from '../codec/message-writer.ts'
 import { TransportError } from './transport-error.ts'
 
 export interface OutgoingRequest {
@@ -10,7 +13,7 @@ export interface OutgoingRequest {
   readonly body: Buffer | BodySource | null
 }
 
-export interface SerializedHead {
+interface SerializedHead {
   readonly text: string
   /** Length of the body; undefined for the chunked coding. */
   readonly length: number | undefined
@@ -47,4 +50,91 @@ function parseLength(value: string): number {
 
 function badRequest(part: string): TransportError {
   return new TransportError('BAD_REQUEST', `the ${part} of the request is invalid`)
+}
+
+interface SendBodyHandler {
+  onProgress(): void
+  onSent(): void
+  onError(error: Error): void
+}
+
+/** Fails if the body is not as long as its content-length. Returns a function that stops sending. */
+export function sendBody(
+  socket: Socket,
+  { text, length }: SerializedHead,
+  body: BodySource,
+  handler: SendBodyHandler,
+): () => void {
+  let written = 0
+  const stop = (): void => {
+    socket.off('drain', onDrain)
+    body.stop()
+  }
+  const fail = (error: Error): void => {
+    stop()
+    handler.onError(error)
+  }
+  const writer = new MessageWriter({ fail }, socket, text, length === undefined)
+  const onDrain = ownedBy({ fail }, () => {
+    handler.onProgress()
+    body.resume()
+  })
+  socket.on('drain', onDrain)
+  body.start({
+    onData(chunk, release) {
+      written += chunk.length
+      if (length !== undefined && written > length) {
+        release?.()
+        fail(createLengthError('longer'))
+      } else if (chunk.length === 0) {
+        release?.()
+      } else {
+        if (!writer.write(chunk, release)) body.pause()
+        handler.onProgress()
+      }
+    },
+    onEnd() {
+      if (length !== undefined && written < length) {
+        fail(createLengthError('shorter'))
+        return
+      }
+      writer.end()
+      stop()
+      handler.onSent()
+    },
+    onError: fail,
+  })
+  return stop
+}
+
+function createLengthError(comparison: 'longer' | 'shorter'): TransportError {
+  return new TransportError('BAD_REQUEST', `the body of the request is ${comparison} than its content-length`)
+}
+
+/** For reading the response after a failed write. */
+const readTimeoutMs = 1_000
+
+/**
+ * Reports a failed write only when the input has been read: an upstream may respond to an incomplete upload and close
+ * the connection, and node would destroy the socket with the response unread. Node has no option for that.
+ */
+export function deferWriteErrors(socket: Socket): void {
+  const write = socket._write.bind(socket)
+  const writev = socket._writev?.bind(socket)
+  const deferred =
+    (callback: WriteCallback): WriteCallback =>
+    (error) =>
+      error ? callAfterClose(socket, () => callback(error)) : callback()
+  socket._write = (chunk, encoding, callback) => write(chunk, encoding, deferred(callback))
+  if (writev) socket._writev = (chunks, callback) => writev(chunks, deferred(callback))
+}
+
+function callAfterClose(socket: Socket, proceed: () => void): void {
+  const finish = (): void => {
+    clearTimeout(timer)
+    socket.off('close', finish)
+    proceed()
+  }
+  const timer = setTimeout(finish, readTimeoutMs)
+  socket.once('close', finish)
 }

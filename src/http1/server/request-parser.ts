@@ -71,35 +71,25 @@ export class RequestParser {
 
   #parseHead(bytes: Buffer, from: number): number {
     const partial = this.#partialHead
-    if (partial !== undefined) return this.#parsePartialHead(partial, bytes, from)
-    const start = skipEmptyLines(bytes, from)
-    if (start === bytes.length) return start
-    const end = bytes.indexOf(headEnd, start)
-    if (end === -1) {
-      this.#partialHead = new PartialHead()
-      this.#assertHeadPrefix(this.#partialHead.append(bytes, start))
-      return bytes.length
-    }
-    this.#endHead(bytes, start, end)
-    return end + headEnd.length
-  }
-
-  #parsePartialHead(partial: PartialHead, bytes: Buffer, from: number): number {
     // The second half of an empty line before the head.
-    if (isCarriageReturn(partial) && bytes[from] === lineFeed) {
+    if (partial !== undefined && isCarriageReturn(partial) && bytes[from] === lineFeed) {
       this.#partialHead = undefined
       return from + 1
     }
-    const before = partial.bytes.length
-    const known = partial.append(bytes, from)
-    const end = known.indexOf(headEnd, Math.max(0, before - headEnd.length + 1))
+    const start = partial === undefined ? skipEmptyLines(bytes, from) : from
+    if (start === bytes.length) return start
+    const before = partial?.bytes.length ?? 0
+    const known = partial === undefined ? bytes : partial.append(bytes, start)
+    const first = partial === undefined ? start : 0
+    const end = known.indexOf(headEnd, first + Math.max(0, before - headEnd.length + 1))
     if (end === -1) {
-      this.#assertHeadPrefix(known)
+      if (partial === undefined) (this.#partialHead = new PartialHead()).append(bytes, start)
+      this.#assertHeadPrefix(known.subarray(first))
       return bytes.length
     }
     this.#partialHead = undefined
-    this.#endHead(known, 0, end)
-    return from + end + headEnd.length - before
+    this.#endHead(known, first, end)
+    return start + end - first + headEnd.length - before
   }
 
   /** Throws if no valid head can start with these bytes. */
