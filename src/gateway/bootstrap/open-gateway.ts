@@ -4,7 +4,6 @@ import { type AssertionSigner, openAssertionSigner, type StaticKey } from '../..
 import { bodyBounds, clientBounds } from '../bounds.ts'
 import { startChangeTracker, type ChangeTracker } from '../changes/change-tracker.ts'
 import { createDocumentFinder } from '../documents.ts'
-import { createListingObserver } from '../listing/listing-response.ts'
 import { createSealedIds, createPageTokens } from '../sealed-tokens.ts'
 import { createRefusalRecorder } from '../observability/refusal-recorder.ts'
 import { createReadinessChecks } from '../observability/gateway-readiness.ts'
@@ -102,7 +101,7 @@ export async function openGateway(
     upstreams,
     auditLog,
     changeTracker,
-    listingObserver: createListingObserver(metrics, log),
+    observer,
     pageTokens: createPageTokens(tokenSecret),
     sealedIds: createSealedIds(tokenSecret),
   }

@@ -1,4 +1,3 @@
-import type { Counter } from 'prom-client'
 import {
   assertIdentifier,
   type CatalogError,
@@ -13,14 +12,9 @@ import {
 import { isObject, parseJsonBytes, type RunInSlices } from '../../lib/index.ts'
 import { getPrincipalKey } from '../../limits/index.ts'
 import type { PolicySet, RequestFacts } from '../../policy/index.ts'
-import {
-  createThrottledLog,
-  type Logger,
-  type Metrics,
-  type RequestSpans,
-} from '../../observability/index.ts'
+import type { RequestSpans } from '../../observability/index.ts'
 import type { DownstreamResponse } from '../downstream.ts'
-import { describeCause, gatewayHeaders } from '../error-response.ts'
+import { gatewayHeaders } from '../error-response.ts'
 import type { JsonObject } from '../facts/stated-facts.ts'
 import type { UpstreamCallOptions, UpstreamResponse } from '../upstream/upstream-attempt.ts'
 import { readListingPage, type ListingPosition } from './listing-page.ts'
@@ -44,12 +38,13 @@ interface PermittedListing extends Authenticated {
   readonly checkDecision: NonNullable<UpstreamCallOptions['checkDecision']>
 }
 
-interface ListingOptions {
+export interface ListingOptions {
   readonly upstreams: Upstreams
   readonly pageTokens: PageTokens
-  readonly listingObserver: ListingObserver
-  /** Spans of the request, if traces are on. */
-  readonly spans: RequestSpans | undefined
+  readonly observer: {
+    upstreamMissing(upstream: string, error: CatalogError, requestId: string): void
+    nameLeftOut(upstream: string, reason: CatalogError): void
+  }
 }
 
 /** Maximum, and default, number of names on a page. */
@@ -64,7 +59,8 @@ const maxHeaderLength = 2_000
 export async function createListingResponse(
   request: PermittedListing,
   response: DownstreamResponse,
-  { upstreams, pageTokens, listingObserver, spans }: ListingOptions,
+  { upstreams, pageTokens, observer }: ListingOptions,
+  spans: RequestSpans | undefined,
 ): Promise<UpstreamResponse> {
   const { head, principal, permit, parameters } = request
   const route = { ...request.route, parameters }
@@ -79,7 +75,7 @@ export async function createListingResponse(
     rootTablesOnly,
     canSeeBeneath: (id) => policies.findVisibleBeneath({ principal, request: facts, id }) !== undefined,
     read: (upstream, target) => readUpstream(upstream, target, request, response, spans),
-    onNameLeftOut: listingObserver.nameLeftOut,
+    onNameLeftOut: observer.nameLeftOut,
   })
   const view = policies.visibilityFor({ principal, request: facts })
   const page = await readListingPage(sources, {
@@ -96,7 +92,7 @@ export async function createListingResponse(
   for (const { name, namespaces = [[]] } of upstreams.all) {
     const error = page.failures.get(name)
     if (error === undefined) continue
-    listingObserver.upstreamMissing(name, error, head.requestId)
+    observer.upstreamMissing(name, error, head.requestId)
     // That the root exists is no secret.
     missing.push(...namespaces.filter((namespace) => namespace.length === 0 || view('namespace', namespace)))
   }
@@ -208,32 +204,5 @@ function parseStartAfter(token: string, { operation, id, delimiter }: RouteMatch
       'invalid page_token: expected a token of this gateway or a name to start after',
       { cause },
     )
-  }
-}
-
-export type ListingObserver = ReturnType<typeof createListingObserver>
-
-/** Counts and logs what listings leave out. */
-export function createListingObserver(metrics: Metrics, log: Logger) {
-  const createReport = (counter: Counter<'upstream'>, message: string) => {
-    // By upstream: every listing may report the same.
-    const logThrottled = createThrottledLog(log, 1)
-    return (upstream: string, fields: object): void => {
-      counter.inc({ upstream })
-      logThrottled('warn', upstream, { upstream, ...fields }, message)
-    }
-  }
-  const reportMissing = createReport(metrics.incomplete_listings_total, 'incomplete listing')
-  const reportName = createReport(metrics.listed_names_left_out_total, 'name left out of a listing')
-  return {
-    /** A listing lacks the names of an upstream. */
-    upstreamMissing(upstream: string, error: CatalogError, requestId: string): void {
-      const { reason, message } = error
-      reportMissing(upstream, { reason, error: message, cause: describeCause(error), requestId })
-    },
-    /** A listing of the upstream contains a name that no request could contain. */
-    nameLeftOut: (upstream: string, { message }: CatalogError): void =>
-      // The message quotes, escapes and truncates the name.
-      reportName(upstream, { reason: message }),
   }
 }

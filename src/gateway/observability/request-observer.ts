@@ -27,6 +27,8 @@ export function createRequestObserver(
 ) {
   const log = gatewayLog.logger
   const logThrottled = createThrottledLog(log, maxLinesPerSecond)
+  // By upstream: every listing may report the same.
+  const logListing = createThrottledLog(log, 1)
   const { requests_total, request_duration_seconds, upstream_request_duration_seconds } = metrics
   const ofStages = stages.map((stage) => metrics.stage_duration_seconds.labels(stage))
   let inProgress = 0
@@ -92,6 +94,18 @@ export function createRequestObserver(
       metrics.refusals_total.labels('receive', reason).inc()
       const members = { stage: 'receive', reason, client, cause }
       logThrottled(reason === 'internal_error' ? 'error' : 'info', reason, members, 'connection refused')
+    },
+    /** Called if a listing lacks the names of an upstream. */
+    upstreamMissing(upstream: string, error: CatalogError, requestId: string): void {
+      const { reason, message } = error
+      metrics.incomplete_listings_total.inc({ upstream })
+      const members = { upstream, reason, error: message, cause: describeCause(error), requestId }
+      logListing('warn', `missing ${upstream}`, members, 'incomplete listing')
+    },
+    /** Called if an upstream lists a name that no request could contain: the message quotes, escapes and truncates it. */
+    nameLeftOut(upstream: string, { message: reason }: CatalogError): void {
+      metrics.listed_names_left_out_total.inc({ upstream })
+      logListing('warn', `name ${upstream}`, { upstream, reason }, 'name left out of a listing')
     },
     /** Called if active requests are aborted by a shutdown. */
     requestsAborted: (): void => log.warn('drain timeout: active requests aborted'),

@@ -198,8 +198,7 @@ async function watchCaller(
         throw notAllowedError(settings)
     } catch (error) {
       // An issuer that does not respond ends nothing that it allowed before.
-      const isUndecided = error instanceof CatalogError && error.kind === 'ServiceUnavailable'
-      if (isUndecided) continue
+      if (error instanceof CatalogError && error.kind === 'ServiceUnavailable') continue
       end.abort(error)
       return
     }

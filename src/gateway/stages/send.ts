@@ -2,16 +2,15 @@ import { getPoolName, getPrincipalKey } from '../../limits/index.ts'
 import type { RequestSpans } from '../../observability/index.ts'
 import { advance } from '../context.ts'
 import type { DownstreamResponse } from '../downstream.ts'
-import type { SealedIds, PageTokens } from '../sealed-tokens.ts'
+import type { SealedIds } from '../sealed-tokens.ts'
 import { gatewayHeaders, type ResponseContext } from '../error-response.ts'
-import { createListingResponse, type ListingObserver } from '../listing/listing-response.ts'
+import { createListingResponse, type ListingOptions } from '../listing/listing-response.ts'
 import { callUpstream } from '../upstream/call-upstream.ts'
 import { RestrictedRows } from '../restrictions/restricted-response.ts'
 import { createRequestHeaders } from '../upstream/request-headers.ts'
 import { createResponseEditor, type ResponseEditor } from '../upstream/edit-response.ts'
 import type { OutgoingRequest } from '../../http1/index.ts'
 import type { UpstreamResponse } from '../upstream/upstream-attempt.ts'
-import type { Upstreams } from '../upstream/upstreams.ts'
 import type { Audited } from './audit.ts'
 
 /** A request that an upstream has responded to. */
@@ -23,11 +22,8 @@ export interface Sent extends Audited {
   readonly edit: ResponseEditor | undefined
 }
 
-export interface SendOptions {
-  readonly upstreams: Upstreams
-  readonly pageTokens: PageTokens
+export interface SendOptions extends ListingOptions {
   readonly sealedIds: SealedIds
-  readonly listingObserver: ListingObserver
 }
 
 /**
@@ -38,20 +34,19 @@ export interface SendOptions {
 export async function send(
   request: Audited,
   response: DownstreamResponse,
-  { upstreams, pageTokens, sealedIds, listingObserver }: SendOptions,
+  options: SendOptions,
   context: ResponseContext & { readonly spans: RequestSpans | undefined },
 ): Promise<Sent> {
   const { route, payload, upstream, responseColumns } = request
   const { spans } = context
   if (route.operation.lists !== undefined) {
-    const options = { upstreams, pageTokens, listingObserver, spans }
-    const upstreamResponse = await createListingResponse(request, response, options)
+    const upstreamResponse = await createListingResponse(request, response, options, spans)
     return advance(request, { upstreamResponse, sentHeaders: [], edit: undefined })
   }
   const isRead = route.operation.effect === 'read'
-  const edit = createResponseEditor(request, sealedIds)
+  const edit = createResponseEditor(request, options.sealedIds)
   const outgoing = createUpstreamRequest(request)
-  const options = {
+  const callOptions = {
     response,
     addedHeaders: gatewayHeaders(context),
     spans,
@@ -66,7 +61,7 @@ export async function send(
     responseHeaders: route.operation.responseHeaders,
   } as const
   const mayRetry = isRead && payload.form !== 'stream'
-  const upstreamResponse = await callUpstream(upstream, outgoing, options, mayRetry)
+  const upstreamResponse = await callUpstream(upstream, outgoing, callOptions, mayRetry)
   return advance(request, { upstreamResponse, sentHeaders: outgoing.headers, edit })
 }
 

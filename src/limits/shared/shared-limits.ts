@@ -60,38 +60,28 @@ export async function openSharedLimits(
     const pauses = new Backoff(pauseBounds)
     while (!signal.aborted) {
       const startedAt = performance.now()
+      let store: BucketStore | undefined
       try {
-        await syncUntilFailure(onAttempt)
+        store = await openBucketStore(settings, outbound, signal)
+        for (let probeAt = -Infinity; ; await pause(batchMs, undefined, { signal })) {
+          const charges = takeCharges()
+          if (charges.length === 0 && !store.isLost() && performance.now() < probeAt) continue
+          await sync(store, charges)
+          probeAt = performance.now() + probeIntervalMs
+          isSynced = true
+          onAttempt()
+        }
       } catch (error) {
         isSynced = false
         // Charges made while sharing was impossible must not be applied later.
         takeCharges()
         if (!signal.aborted) observer.failed(error)
       }
+      store?.close()
       onAttempt()
       // Continue to back off if connections are lost repeatedly.
       if (performance.now() - startedAt > pauseBounds.maxMs) pauses.reset()
-      await sleep(pauses.next())
-    }
-  }
-
-  /** Syncs over one connection until it fails or the limits are closed. */
-  async function syncUntilFailure(onAttempt: () => void): Promise<void> {
-    const connection = await openBucketStore(settings, outbound, signal)
-    let probeAt = -Infinity
-    try {
-      while (!signal.aborted) {
-        const charges = takeCharges()
-        if (charges.length > 0 || connection.isLost() || performance.now() >= probeAt) {
-          await sync(connection, charges)
-          probeAt = performance.now() + probeIntervalMs
-          isSynced = true
-          onAttempt()
-        }
-        await sleep(batchMs)
-      }
-    } finally {
-      connection.close()
+      await pause(pauses.next(), undefined, { signal }).catch(() => undefined)
     }
   }
 
@@ -101,17 +91,13 @@ export async function openSharedLimits(
     )
   }
 
-  async function sync(connection: BucketStore, charges: ReturnType<typeof takeCharges>): Promise<void> {
+  async function sync(store: BucketStore, charges: ReturnType<typeof takeCharges>): Promise<void> {
     const startedAt = performance.now()
-    const charging = connection.charge(charges.length > 0 ? charges : probe)
+    const charging = store.charge(charges.length > 0 ? charges : probe)
     const fills = await withTimeout(charging, timeoutMs, signal)
     const now = performance.now()
     charges.forEach(({ buckets, localKey }, index) => buckets.setFillTime(localKey, fills[index] ?? 0, now))
     observer.synced((now - startedAt) / 1000)
-  }
-
-  async function sleep(ms: number): Promise<void> {
-    await pause(ms, undefined, { signal }).catch(() => undefined)
   }
 }
 
