@@ -69,12 +69,6 @@ export const sharedLimitsSchema = z
 
 export type SharedLimitsSettings = z.output<typeof sharedLimitsSchema>
 
-const failedAuthenticationsSchema = z.strictObject({
-  perSecond: perSecond.describe(
-    'Sustained failed authentications of one address a second, after a burst of 20.',
-  ),
-})
-
 export const callerLimitFields = {
   rates: z
     .array(rateSchema)
@@ -89,7 +83,12 @@ export const callerLimitFields = {
     .describe(
       'Redis or Valkey in which several gateways share rate limits; by default each gateway counts alone.',
     ),
-  failedAuthentications: failedAuthenticationsSchema
+  failedAuthentications: z
+    .strictObject({
+      perSecond: perSecond.describe(
+        'Sustained failed authentications of one address a second, after a burst of 20.',
+      ),
+    })
     .optional()
     .describe(
       'Limit of failed authentications of an address; beyond it, all its requests get 429, even with valid credentials. Behind a load ' +
@@ -100,11 +99,6 @@ export const callerLimitFields = {
 const callerLimitSchema = z.strictObject(callerLimitFields)
 
 export type CallerLimitSettings = z.output<typeof callerLimitSchema>
-export type RateSettings = z.output<typeof rateSchema>
-export type ConcurrencySettings = z.output<typeof concurrencySchema>
-export type FailedAuthenticationSettings = z.output<typeof failedAuthenticationsSchema>
-
-export type LimitSelection = Pick<RateSettings, 'name' | 'per' | 'operations' | 'principals' | 'namespaces'>
 
 /** Limits use the groups of policies, except those that consist of extra permissions only. */
 function selectsOperations(name: string): boolean {

@@ -8,14 +8,7 @@ export {
   type RedactionSettings,
   type SinkSettings,
 } from './audit-settings.ts'
-export type {
-  CallerLimitSettings,
-  ConcurrencySettings,
-  FailedAuthenticationSettings,
-  LimitSelection,
-  RateSettings,
-  SharedLimitsSettings,
-} from './caller-limit-settings.ts'
+export type { CallerLimitSettings, SharedLimitsSettings } from './caller-limit-settings.ts'
 export {
   type EmbeddedSettings,
   formatEffectiveSettings,
@@ -36,7 +29,7 @@ export {
 export type { ListenSettings, TlsSettings } from './listen-settings.ts'
 export { listServers } from './listener-problems.ts'
 export { type PassThroughRouteSettings, webSocketMethod } from './pass-through-settings.ts'
-export type { DelegatedNamespace, PolicyKubernetesSettings, PolicyNamespace } from './policy-settings.ts'
+export type { DelegatedNamespace, PolicyNamespace } from './policy-settings.ts'
 export type { LogSettings, TracesSettings } from './telemetry-settings.ts'
 export {
   type IntrospectionSettings,

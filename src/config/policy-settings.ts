@@ -110,8 +110,6 @@ export const policyKubernetesSchema = z.strictObject({
     .describe('Kubernetes namespaces whose AccessPolicy resources are policies of this gateway.'),
 })
 
-export type PolicyKubernetesSettings = z.output<typeof policyKubernetesSchema>
-
 function namesSubject(value: boolean | readonly string[]): boolean {
   return typeof value === 'boolean' ? value : value.length > 0
 }

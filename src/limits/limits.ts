@@ -6,13 +6,7 @@ import {
   type Operation,
   type RouteMatch,
 } from '../catalog-api/index.ts'
-import type {
-  CallerLimitSettings,
-  ConcurrencySettings,
-  FailedAuthenticationSettings,
-  LimitSelection,
-  RateSettings,
-} from '../config/index.ts'
+import type { CallerLimitSettings } from '../config/index.ts'
 import type { Principal } from '../identity/index.ts'
 import { getAddressKey } from '../lib/index.ts'
 import { type BucketFactory, TokenBuckets } from './token-buckets.ts'
@@ -54,6 +48,9 @@ interface Claim {
   readonly limit: Limit
   readonly key: string
 }
+
+/** Which requests a limit counts, and for whom. */
+type LimitSelection = Omit<CallerLimitSettings['concurrency'][number], 'maxRequests'>
 
 /** Rates are counted in buckets of `makeBuckets`. */
 export function createLimits(
@@ -129,7 +126,7 @@ function assertNotExceeded(claims: readonly Claim[], now: number): void {
 const estimatedWaitMs = 1000
 
 /** Counts requests from admission to the end of the response. */
-function createConcurrencyLimit(settings: ConcurrencySettings): Limit {
+function createConcurrencyLimit(settings: CallerLimitSettings['concurrency'][number]): Limit {
   const { name, maxRequests } = settings
   const running = new Map<string, number>()
   return {
@@ -147,7 +144,7 @@ function createConcurrencyLimit(settings: ConcurrencySettings): Limit {
 }
 
 /** Each request takes a token. */
-function createRateLimit(settings: RateSettings, makeBuckets: BucketFactory): Limit {
+function createRateLimit(settings: CallerLimitSettings['rates'][number], makeBuckets: BucketFactory): Limit {
   const { name, perSecond, burst = Math.max(1, Math.ceil(perSecond)) } = settings
   const buckets = makeBuckets(name, { perSecond, burst })
   return {
@@ -163,7 +160,7 @@ function createRateLimit(settings: RateSettings, makeBuckets: BucketFactory): Li
 const maxBurst = 20
 
 /** Limits failed authentications of each address, if the settings say so. */
-export function limitFailedAuthentications(settings: FailedAuthenticationSettings | undefined) {
+export function limitFailedAuthentications(settings: CallerLimitSettings['failedAuthentications']) {
   const buckets = settings && new TokenBuckets({ perSecond: settings.perSecond, burst: maxBurst })
   return {
     /** Throws LimitExceeded (429) after too many failures. */

@@ -200,9 +200,6 @@ export function createListener(options: ListenerOptions, handler: ListenerHandle
 
   return {
     server,
-    get isListening(): boolean {
-      return server.listening
-    },
     /** Resolves with the port. */
     listen: (address: { readonly host: string; readonly port: number }) =>
       listenOn(server, { ...address, backlog }),

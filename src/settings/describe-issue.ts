@@ -115,15 +115,7 @@ function nameReceived(issue: z.core.$ZodIssue, value: unknown): string {
 
 function suggestValue(issue: z.core.$ZodIssue, value: unknown): string {
   const texts = listValues(issue).filter((each) => typeof each === 'string')
-  if (typeof value === 'string' && texts.length > 0) return suggestSimilar(value, texts)
-  return issue.code === 'invalid_type' && issue.expected === 'boolean' ? suggestBoolean(value) : ''
-}
-
-/** YAML 1.1 reads these as booleans, YAML 1.2 as text. */
-function suggestBoolean(value: unknown): string {
-  const text = String(value).toLowerCase()
-  if (['yes', 'on', 'y', '1', 'true'].includes(text)) return '; write true'
-  return ['no', 'off', 'n', '0', 'false'].includes(text) ? '; write false' : ''
+  return typeof value === 'string' ? suggestSimilar(value, texts) : ''
 }
 
 /** Returns what is at a path; undefined if nothing is. */

@@ -45,7 +45,7 @@ it('when it stops accepting, closes idle connections and ends after the last res
   const stopped = server.stopAccepting()
   expect([await unused.waitForEnd(), await half.waitForEnd()]).toEqual(['', ''])
   await eventually(() => expect(server.connectionCount()).toBe(1))
-  expect([server.isListening, server.isBusy()]).toEqual([false, true])
+  expect([server.server.listening, server.isBusy()]).toEqual([false, true])
   const refused = openRawConnection(url)
   expect(await refused.waitForEnd()).toBe('')
   const [response] = started

@@ -23,7 +23,7 @@ export async function openPolicies(bootstrap: Bootstrap, audit: AuditLog) {
   if (files.length > 0) log.warn({ files }, 'files beside policies ignored: expected .yaml or .yml')
   // Imported on demand: a gateway without policies in Kubernetes does not load the client.
   const opener = kubernetes && (await import('./open-policy-resources.ts'))
-  const resources = kubernetes && opener?.openPolicyResources(kubernetes, vocabulary, bootstrap)
+  const resources = kubernetes && opener?.openPolicyResources(kubernetes.namespaces, vocabulary, bootstrap)
   const reportSuccess = (revision: string): void => {
     metrics.policy_info.reset()
     metrics.policy_info.set({ revision }, 1)

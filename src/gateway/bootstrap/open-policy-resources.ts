@@ -1,4 +1,4 @@
-import type { PolicyKubernetesSettings } from '../../config/index.ts'
+import type { PolicyNamespace } from '../../config/index.ts'
 import { createKubernetesClient, inCluster } from '../../kubernetes/index.ts'
 import { createThrottledLog } from '../../observability/index.ts'
 import {
@@ -11,7 +11,7 @@ import type { Bootstrap } from './open-observability.ts'
 
 /** Opens the policies in Kubernetes of a gateway. Sends nothing before `open`. */
 export function openPolicyResources(
-  { namespaces }: PolicyKubernetesSettings,
+  namespaces: readonly PolicyNamespace[],
   vocabulary: PolicyVocabulary,
   { closers, metrics, log, tuning }: Pick<Bootstrap, 'closers' | 'metrics' | 'log' | 'tuning'>,
 ) {

@@ -83,7 +83,7 @@ export async function startGateway({ settings, staticKey, tuning }: GatewayOptio
       const delayMs = isReadinessAsked ? bounds.drainDelayMs : 0
       const served = shutDownGracefully({
         server: listener,
-        drainDelayMs: listener.isListening ? delayMs : 0,
+        drainDelayMs: listener.server.listening ? delayMs : 0,
         graceMs: settings.timeouts.drainTimeoutMs,
         isProcessing: handler.isProcessing,
         abort: () => gateway.pipeline.upstreams.close(),

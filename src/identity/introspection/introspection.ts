@@ -35,7 +35,7 @@ export async function openIntrospection(
   cache: TokenCache,
   { now, report, outbound }: IdentityRuntime,
 ) {
-  const { clientSecretFile } = settings
+  const { url, clientId, clientSecretFile } = settings
   const opener = await outbound.openClient('identity.introspection', settings)
   const secret = await outbound.follow({
     setting: 'identity.introspection.clientSecretFile',
@@ -43,7 +43,7 @@ export async function openIntrospection(
     read: () => readSecret(clientSecretFile),
   })
   const readCaller = createCallerReader(settings, report)
-  const agent = new Agent({
+  const dispatcher = new Agent({
     connections: maxConcurrent,
     pipelining: 1,
     connect: createUndiciConnector(opener, timeoutMs),
@@ -52,16 +52,31 @@ export async function openIntrospection(
   const requests = new Map<string, Promise<VerifiedToken>>()
   const refusedAt = new LRUCache<string, number>(withoutReserve(maxRefused))
 
+  async function introspect(secret: string, token: string, signal: AbortSignal) {
+    // Both are form-encoded before they are joined (RFC 6749 section 2.3.1).
+    const pair = [clientId, secret].map((part) => new URLSearchParams([['', part]]).toString().slice(1))
+    const response = await fetchDocument(url, {
+      signal,
+      dispatcher,
+      headers: {
+        authorization: `Basic ${Buffer.from(pair.join(':')).toString('base64')}`,
+        'content-type': 'application/x-www-form-urlencoded',
+      },
+      body: new URLSearchParams({ token, token_type_hint: 'access_token' }).toString(),
+    })
+    return responseSchema.parse(response)
+  }
+
   async function introspectToken(token: string, digest: string): Promise<VerifiedToken> {
     let response: IntrospectionResponse
     try {
       const timeout = AbortSignal.timeout(timeoutMs)
       const signal = AbortSignal.any([timeout, closing.signal])
       const used = secret.current
-      response = await introspect(settings, used, token, agent, signal).catch(async (error: unknown) => {
+      response = await introspect(used, token, signal).catch(async (error: unknown) => {
         await secret.refresh()
         if (secret.current === used) throw error
-        return introspect(settings, secret.current, token, agent, signal)
+        return introspect(secret.current, token, signal)
       })
     } catch (cause) {
       throw new AuthenticationError('introspection_unavailable', cause)
@@ -95,7 +110,7 @@ export async function openIntrospection(
     async close() {
       closing.abort()
       await Promise.allSettled(requests.values())
-      await agent.destroy()
+      await dispatcher.destroy()
     },
   }
 }
@@ -108,27 +123,6 @@ const responseSchema = z.looseObject({
 })
 
 type IntrospectionResponse = z.output<typeof responseSchema>
-
-async function introspect(
-  { url, clientId }: IntrospectionSettings,
-  secret: string,
-  token: string,
-  dispatcher: Agent,
-  signal: AbortSignal,
-): Promise<IntrospectionResponse> {
-  // Both are form-encoded before they are joined (RFC 6749 section 2.3.1).
-  const pair = [clientId, secret].map((part) => new URLSearchParams([['', part]]).toString().slice(1))
-  const response = await fetchDocument(url, {
-    signal,
-    dispatcher,
-    headers: {
-      authorization: `Basic ${Buffer.from(pair.join(':')).toString('base64')}`,
-      'content-type': 'application/x-www-form-urlencoded',
-    },
-    body: new URLSearchParams({ token, token_type_hint: 'access_token' }).toString(),
-  })
-  return responseSchema.parse(response)
-}
 
 /** Throws AuthenticationError unless the token is an active, unbound access token for this audience. */
 function verifyResponse(

@@ -52,15 +52,9 @@ function isCanonical(part: string): boolean {
  * repeated members, the value of the text has only the last.
  */
 function hasDuplicateKey(text: string, value: unknown): boolean {
-  const written = text.replaceAll(jsonString, '').split(':').length - 1
-  return countMembers(value) < written
+  return countMembers(JSON.stringify(value)) < countMembers(text)
 }
 
-function countMembers(value: unknown): number {
-  if (typeof value !== 'object' || value === null) return 0
-  const below: readonly unknown[] = Object.values(value)
-  return below.reduce<number>(
-    (count, each) => count + countMembers(each),
-    Array.isArray(value) ? 0 : below.length,
-  )
+function countMembers(json: string): number {
+  return json.replaceAll(jsonString, '').split(':').length - 1
 }

@@ -86,13 +86,11 @@ async function verifyWithKeys(
   token: string,
   options: JWTVerifyOptions,
 ): Promise<JWTVerifyResult> {
-  let candidates: errors.JWKSMultipleMatchingKeys
-  try {
-    return await jwtVerify(token, select, options)
-  } catch (error) {
-    if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error
-    candidates = error
-  }
+  const candidates = await jwtVerify(token, select, options).catch((error: unknown) => {
+    if (error instanceof errors.JWKSMultipleMatchingKeys) return error
+    throw error
+  })
+  if (!(candidates instanceof errors.JWKSMultipleMatchingKeys)) return candidates
   let tried = 0
   for await (const key of candidates) {
     try {

@@ -80,7 +80,7 @@ export async function runServer(
   const port = await server.listen({ host, port: 0 })
   onTestFinished(async () => {
     server.destroyAll()
-    if (server.isListening) await server.stopAccepting()
+    if (server.server.listening) await server.stopAccepting()
   })
   return { server, url: `http://127.0.0.1:${port}`, errors, causes }
 }
