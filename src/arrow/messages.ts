@@ -159,7 +159,9 @@ export class MessageFrames {
     let at = 0
     while (at < chunk.length) {
       if (this.#expectedPart === 'rest') {
-        this.#saveRest(chunk.subarray(at))
+        if (this.heldBytes + chunk.length - at > this.#maxRestBytes)
+          throw new RangeError('data after the end of the stream')
+        this.#savePartial(chunk.subarray(at))
         break
       }
       const taken = chunk.subarray(at, at + this.#remainingBytes)
@@ -179,12 +181,6 @@ export class MessageFrames {
     }
     passed.push(chunk.subarray(from, at))
     return passed.filter((bytes) => bytes.length > 0)
-  }
-
-  #saveRest(bytes: Buffer): void {
-    if (this.heldBytes + bytes.length > this.#maxRestBytes)
-      throw new RangeError('data after the end of the stream')
-    this.#savePartial(bytes)
   }
 
   /** Copies the chunk: its memory is reused. */

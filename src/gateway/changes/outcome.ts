@@ -131,12 +131,7 @@ export function toUnknownOutcome<Failure>(
   return new CatalogError(
     'Internal',
     `${message}; the change may have been done: look before sending it again`,
-    {
-      reason,
-      status: unknownOutcomeStatus,
-      headers,
-      cause,
-    },
+    { reason, status: unknownOutcomeStatus, headers, cause },
   )
 }
 
@@ -156,28 +151,25 @@ function getUploadFacts({ payload }: SentChange): OutcomeEntry['upload'] {
   return payload.form === 'none' ? undefined : payload.meter?.getFacts()
 }
 
-type ChangeFacts = Pick<IntentEntry, 'operation' | 'id' | 'objects' | 'details' | 'effect'>
-
 const maxTextLength = 1024
 
 /**
  * Reads the versions that a change created from its success response: `{version: 7}`, `{version: {version: 7, ...}}`,
  * or those of a batch in the order of its entries. Empty if the response states none.
  */
-function readCreatedVersions(change: ChangeFacts, response: unknown): CreatedVersion[] {
-  if (change.effect !== 'commit') return []
-  const { operation, id, details, objects = [] } = change
+function readCreatedVersions(change: IntentEntry, response: unknown): CreatedVersion[] {
+  const { operation, effect, objects = [] } = change
+  if (effect !== 'commit') return []
   const entries = findOperation(operation)?.entries
   if (entries === undefined) {
-    return [readCreatedVersion({ id, details }, getMember(response, 'version'))].filter(
-      (made) => made !== undefined,
-    )
+    const made = readCreatedVersion(change, getMember(response, 'version'))
+    return made === undefined ? [] : [made]
   }
   const list = getMember(response, entries.results)
   if (!Array.isArray(list)) return []
-  return objects
-    .map((object, index) => readCreatedVersion(object, readEntryResult(entries, object, list[index])))
-    .filter((made) => made !== undefined)
+  return objects.flatMap(
+    (object, index) => readCreatedVersion(object, readEntryResult(entries, object, list[index])) ?? [],
+  )
 }
 
 /** If the operations of entries differ, the result is in the member that held the entry. */
