@@ -20,17 +20,18 @@ interface OtlpClientOptions {
   readonly headers?: Readonly<Record<string, string>>
   /** For each of connecting, the response headers, and a pause in the response body. */
   readonly timeoutMs: number
-  readonly maxConnections: number
 }
 
 const maxResponseBytes = 65_536
+/** Messages that are posted one after the other share one. */
+const maxConnections = 4
 
 /** Posts messages as OTLP/HTTP 1.x in the JSON encoding, over connections of its own. */
 export type OtlpClient = Awaited<ReturnType<typeof openOtlpClient>>
 
 /** Sends nothing yet. Rejects if a file of the settings, which are named `setting`, cannot be read. */
 export async function openOtlpClient(setting: string, options: OtlpClientOptions, outbound: Outbound) {
-  const { url, settings, timeoutMs, maxConnections } = options
+  const { url, settings, timeoutMs } = options
   const { credential } = settings
   const opener = await outbound.openClient(setting, settings)
   const readHeaders = async (): Promise<Record<string, string>> => ({

@@ -29,7 +29,7 @@ export async function createOtlpSink(
   outbound: Outbound,
 ): Promise<Sink> {
   const url = toSignalUrl(settings.url, '/v1/logs')
-  const options = { url, settings, timeoutMs: deliveryTimeoutMs, maxConnections: 1 }
+  const options = { url, settings, timeoutMs: deliveryTimeoutMs }
   const client = await openOtlpClient(`audit.sinks.${settings.name}`, options, outbound)
   return {
     async deliver(batch, signal) {

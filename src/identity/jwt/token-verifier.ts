@@ -1,7 +1,6 @@
 import { errors, jwtVerify, type JWTVerifyOptions, type JWTVerifyResult } from 'jose'
 import {
-  assertLifetime,
-  assertTokenType,
+  type Claims,
   clockSkewSeconds,
   createVerifiedToken,
   type ReadCaller,
@@ -13,6 +12,9 @@ import type { Jwks } from './open-jwks.ts'
 import { AuthenticationError, type CredentialRefusal } from '../authentication-error.ts'
 import { parseClaims } from './parse-jwt.ts'
 import type { TokenCache } from '../token-cache.ts'
+
+/** End of the year 9999, in seconds. */
+const lastSecond = 253_402_300_799
 
 /** Maximum number of keys tried for a token without a key id. */
 const maxCandidates = 32
@@ -105,6 +107,24 @@ async function verifyWithKeys(
     if (tried === maxCandidates) break
   }
   throw new errors.JWSSignatureVerificationFailed()
+}
+
+/** Accepts access tokens and generic types only: issuers sign others with the same keys (RFC 8725 section 3.11). */
+function assertTokenType(type: string | undefined): void {
+  if (type !== undefined && !/^(application\/)?(at\+)?jwt$/i.test(type)) {
+    throw new AuthenticationError('wrong_token_type')
+  }
+}
+
+/** Refuses a lifetime above that of the issuer, or an end after the year 9999: probably in milliseconds by mistake. */
+function assertLifetime(maxLifetimeSeconds: number | undefined, { iat, exp }: Claims, nowMs: number): void {
+  if (typeof exp !== 'number' || exp > lastSecond) throw new AuthenticationError('token_lifetime_too_long')
+  if (maxLifetimeSeconds === undefined) return
+  if (typeof iat !== 'number' || exp - iat > maxLifetimeSeconds) {
+    throw new AuthenticationError('token_lifetime_too_long')
+  }
+  // A start in the future would extend the lifetime.
+  if (iat > nowMs / 1000 + clockSkewSeconds) throw new AuthenticationError('token_not_yet_valid')
 }
 
 /** By the code of an error, or the claim that it is about. */

@@ -8,8 +8,6 @@ import { createSpanQueue, defaultBounds, type SpanBounds, type SpanReport } from
 
 export type Traces = Awaited<ReturnType<typeof openTraces>>
 
-const maxConnections = 4
-
 /** Opens the export of spans. Throws if a file cannot be read. */
 export async function openTraces(
   settings: TracesSettings,
@@ -20,11 +18,7 @@ export async function openTraces(
 ) {
   const { timeoutMs, maxQueuedSpans } = { ...defaultBounds, ...bounds }
   const endpoint = resolveTracesEndpoint(settings, process.env)
-  const client = await openOtlpClient(
-    'traces',
-    { ...endpoint, settings, timeoutMs, maxConnections },
-    outbound,
-  )
+  const client = await openOtlpClient('traces', { ...endpoint, settings, timeoutMs }, outbound)
   const resource = { attributes: toOtlpAttributes(describeResource(version, process.env)) }
   const scope = { name: 'catalog-gateway', version }
   /** Creates an ExportTraceServiceRequest (opentelemetry.proto.collector.trace.v1). */
