@@ -10,8 +10,6 @@ import { pageByName } from './pages.ts'
 import { reconcileIfPending } from './reconcile.ts'
 import type { CatalogCall, Operations } from './operations.ts'
 
-type IndexContent = ResponseOf<'ListTableIndices'>['indexes'][number]
-
 const operation = 'CreateTableIndex'
 /** Clients that need the index at once get a small one so; the others ask for the indexes of the table. */
 const responseTimeoutMs = 20_000
@@ -102,7 +100,7 @@ function indexNotFoundError(name: string): CatalogError {
 }
 
 /** A listed index is always built, so the status never shows a build in progress. */
-function toContent(index: IndexConfig): IndexContent {
+function toContent(index: IndexConfig) {
   return {
     index_name: index.name,
     index_uuid: index.indexUuid ?? '',

@@ -35,12 +35,6 @@ const endPauses = { minMs: 5, maxMs: 250 }
 /** How long shutdown waits for running jobs. The engine cannot stop a change; the next process repeats the job. */
 const closeTimeoutMs = 10_000
 
-interface JobContext {
-  readonly database: CatalogDatabase
-  readonly jobLock: Lock
-  readonly log: Logger
-}
-
 export type JobRunner = ReturnType<typeof startJobRunner>
 
 /**
@@ -49,7 +43,9 @@ export type JobRunner = ReturnType<typeof startJobRunner>
  * table by one commit, is safe to repeat, and resolves with the result for clients.
  */
 export function startJobRunner(
-  { database, jobLock, log }: JobContext,
+  database: CatalogDatabase,
+  jobLock: Lock,
+  log: Logger,
   works: Readonly<Record<string, (job: Job, table: TableEntry) => Promise<JobResult>>>,
 ) {
   /** By the table that the job changes. */

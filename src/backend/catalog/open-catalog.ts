@@ -16,11 +16,13 @@ import { buildIndex } from './indexes.ts'
 import { startJobRunner } from './job-runner.ts'
 import { type Lock, openLock } from './locks.ts'
 import { reconcileIfPending, reconcileVersions } from './reconcile.ts'
-import { startRepairLoop } from './repair.ts'
+import { repair } from './repair.ts'
+import { startLoop } from './start-loop.ts'
 
 /** Contains a JSON object with `catalog`: the id of the catalog that owns the storage. */
 const markFileName = 'catalog.json'
 const maxMarkBytes = 1024
+const repairIntervalMs = 15_000
 
 /** Claims unmarked storage once, then verifies its mark: two catalogs would delete each other's manifests. */
 async function claimStorage(
@@ -76,18 +78,16 @@ export async function openCatalog(
       dataLock: openLock('data', locks, (objectId) => reconcileIfPending(context, objectId)),
       commitLock: openLock('commit', locks, (objectId) => reconcileVersions(context, objectId)),
       jobLock,
-      jobs: startJobRunner(
-        { database, jobLock, log },
-        {
-          AlterTableBackfillColumns: (job, table) => backfillColumn(context, job, table),
-          CreateTableIndex: (job, table) => buildIndex(context, job, table),
-        },
-      ),
+      jobs: startJobRunner(database, jobLock, log, {
+        AlterTableBackfillColumns: (job, table) => backfillColumn(context, job, table),
+        CreateTableIndex: (job, table) => buildIndex(context, job, table),
+      }),
       log,
       registry,
       close: () => opened.close(),
     }
-    opened.push(startRepairLoop(context).stop)
+    // Also after other replicas.
+    opened.push(startLoop(log, 'repair', repairIntervalMs, (stopped) => repair(context, stopped)).stop)
     opened.push(() => context.jobs.close())
     return context
   } catch (error) {

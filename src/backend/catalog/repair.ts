@@ -3,20 +3,12 @@ import { deleteLeftoverRecord, listLeftovers, type TableFolder } from '../databa
 import { listTablesWithPendingVersions } from '../database/versions.ts'
 import { type CatalogContext, tableLocation } from './context.ts'
 import { deleteUnusedRetainedManifests, retainedManifestsFolder } from './reconcile.ts'
-import { startLoop } from './start-loop.ts'
-
-const repairIntervalMs = 15_000
-
-/** Repairs at once and then at intervals, also after other replicas. */
-export function startRepairLoop(context: CatalogContext) {
-  return startLoop(context.log, 'repair', repairIntervalMs, (stopped) => repair(context, stopped))
-}
 
 /**
  * Removes the data of tables that were dropped or half created; completes commits. Skips objects that are locked. Requests do not
  * need it: each repairs what it meets.
  */
-async function repair(context: CatalogContext, stopped: AbortSignal): Promise<void> {
+export async function repair(context: CatalogContext, stopped: AbortSignal): Promise<void> {
   const { commitLock, database, log, storage } = context
   await deleteLeftovers(context, await listLeftovers(database), stopped)
   const pending = await listTablesWithPendingVersions(database)

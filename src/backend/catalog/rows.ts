@@ -25,20 +25,18 @@ export const rowOperations = {
     const table = await requireTable(context.database, id)
     const point = await resolvePoint(context, id, table, { branch: request.branch })
     const mode = request.mode === 'Append' ? 'append' : 'overwrite'
-    const insert = async () => {
-      const { version, rows } = await context.engine.insert(point.location, upload, mode, point.branch)
-      return { version, num_inserted_rows: rows }
-    }
+    const insert = () => context.engine.insert(point.location, upload, mode, point.branch)
     // The engine resolves concurrent appends.
-    if (mode === 'append' && (await hasData(context, table))) {
-      return await context.dataLock.runShared(table.objectId, insert)
-    }
-    return await context.dataLock.runExclusive(table.objectId, async () => {
-      if (await hasDataUnderLock(context, table)) return await insert()
-      const { version, rows } = await context.engine.create(point.location, upload, 'create')
-      await recordData(context, table)
-      return { version, num_inserted_rows: rows }
-    })
+    const isShared = mode === 'append' && (await hasData(context, table))
+    const { version, rows } = isShared
+      ? await context.dataLock.runShared(table.objectId, insert)
+      : await context.dataLock.runExclusive(table.objectId, async () => {
+          if (await hasDataUnderLock(context, table)) return await insert()
+          const created = await context.engine.create(point.location, upload, 'create')
+          await recordData(context, table)
+          return created
+        })
+    return { version, num_inserted_rows: rows }
   },
 
   async CountTableRows(context, { id, request }) {

@@ -3,24 +3,20 @@ import { CatalogError, invalidInput } from 'catalog-gateway/catalog-api'
 import type { BackendSettings } from '../settings/backend-settings.ts'
 import { formatBytes, TimeoutExceeded, withTimeout } from 'catalog-gateway/lib'
 
-/** The maximum size of a body, and its setting below `limits`. */
-interface BodyLimit {
-  readonly setting: 'maxJsonBytes' | 'maxUploadBytes'
-  readonly maxBytes: number
-}
-
 /** Between two chunks. Longer than the default of a gateway in front, which knows the client. */
 const chunkTimeoutMs = 120_000
 const blockBytes = 1024 * 1024
 
 /**
- * Calls `reserve` before allocating memory for what arrives, not for what is announced. Throws InvalidInput: with status 415
- * for a compressed body, 413 above the limit, unread if its length is announced, 408 if no chunk arrives in time, as a
- * peer that vanished would hold its memory forever, and 400 if the body is truncated. The connection survives the errors.
+ * Reads a body of at most `maxBytes`, the value of a setting. Calls `reserve` before allocating memory for what arrives, not
+ * for what is announced. Throws InvalidInput: with status 415 for a compressed body, 413 above the limit, unread if its
+ * length is announced, 408 if no chunk arrives in time, as a peer that vanished would hold its memory forever, and 400 if
+ * the body is truncated. The connection survives the errors.
  */
 export async function readBody(
   request: IncomingMessage,
-  limit: BodyLimit,
+  setting: 'maxJsonBytes' | 'maxUploadBytes',
+  maxBytes: number,
   reserve: (bytes: number) => void = () => {},
   timeoutMs = chunkTimeoutMs,
 ): Promise<Buffer> {
@@ -29,12 +25,12 @@ export async function readBody(
     throw invalidInput('content-encoding is not supported; send the body uncompressed', { status: 415 })
   }
   const announced = Number(contentLength ?? Number.POSITIVE_INFINITY)
-  if (contentLength !== undefined && announced > limit.maxBytes) throw bodyTooLargeError(limit)
+  if (contentLength !== undefined && announced > maxBytes) throw bodyTooLargeError(setting, maxBytes)
   const blocks: Buffer[] = []
   let length = 0
   let free = Buffer.alloc(0)
   for await (const chunk of readChunks(request, timeoutMs)) {
-    if (length + chunk.length > limit.maxBytes) throw bodyTooLargeError(limit)
+    if (length + chunk.length > maxBytes) throw bodyTooLargeError(setting, maxBytes)
     for (let rest = chunk; rest.length > 0;) {
       if (free.length === 0) {
         const size = Math.min(blockBytes, Math.max(announced - length, 1))
@@ -72,7 +68,7 @@ async function* readChunks(request: IncomingMessage, timeoutMs: number): AsyncGe
   }
 }
 
-function bodyTooLargeError({ setting, maxBytes }: BodyLimit): CatalogError {
+function bodyTooLargeError(setting: string, maxBytes: number): CatalogError {
   const limit = `${formatBytes(maxBytes)} (limits.${setting} of the bundled catalog)`
   return invalidInput(`the body is larger than the limit of ${limit}`, { status: 413 })
 }
@@ -85,13 +81,12 @@ export function createBodyReader(limits: BackendSettings['limits']) {
   return {
     getReservedBytes: () => reservedBytes,
     readJson: (request: IncomingMessage): Promise<Buffer> =>
-      readBody(request, { setting: 'maxJsonBytes', maxBytes: limits.maxJsonBytes }),
+      readBody(request, 'maxJsonBytes', limits.maxJsonBytes),
     /** The memory counts until `work` has ended. Throws ServiceUnavailable (503) if too little is left. */
     async withUpload<Result>(
       request: IncomingMessage,
       work: (upload: Buffer) => Promise<Result>,
     ): Promise<Result> {
-      const limit = { setting: 'maxUploadBytes', maxBytes: limits.maxUploadBytes } as const
       let ofUpload = 0
       const reserve = (bytes: number): void => {
         if (reservedBytes + bytes > limits.maxUploadMemoryBytes) throw noMemoryError()
@@ -99,7 +94,7 @@ export function createBodyReader(limits: BackendSettings['limits']) {
         ofUpload += bytes
       }
       try {
-        return await work(await readBody(request, limit, reserve))
+        return await work(await readBody(request, 'maxUploadBytes', limits.maxUploadBytes, reserve))
       } finally {
         reservedBytes -= ofUpload
       }

@@ -4,7 +4,6 @@ import { expect, it } from 'vitest'
 import { listenLocally } from '../../../../test/support/local-server.ts'
 import { readBody } from '../../http/request-body.ts'
 
-const limit = { setting: 'maxUploadBytes', maxBytes: 100 } as const
 const timeoutMs = 50
 
 /** Begins a request with a body of 10 bytes, sends `body`, and reads it. */
@@ -15,7 +14,7 @@ async function upload(body: string) {
   sent.flushHeaders()
   sent.write(body)
   const [received] = (await once(server, 'request')) as [IncomingMessage]
-  return await readBody(received, limit, undefined, timeoutMs)
+  return await readBody(received, 'maxUploadBytes', 100, undefined, timeoutMs)
 }
 
 it.each(['', '12345'])('an upload that stops after "%s" ends with 408', async (body) => {
