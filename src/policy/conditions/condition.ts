@@ -204,7 +204,7 @@ function readNames(tree: ASTNode) {
       }
     } else if (isTags(node) && !asked.has(node)) {
       const expected = 'expected for example "pii" in tags'
-      throw errorAt(node, `"tags" is used in another way than "NAME" in tags; ${expected}`)
+      throw new ConditionError(`"tags" is used in another way than "NAME" in tags; ${expected}`, node.start)
     }
     if (node.op === 'id') names.add(node.args)
   }
@@ -229,25 +229,23 @@ function assertCall(node: ASTNode): void {
     const other = functionsOfOthers.get(name)
     const suggestion =
       other === undefined ? suggestSimilar(name, allowedFunctions) : `; did you mean "${other}"?`
-    throw errorAt(node, `unknown function "${name}"${suggestion}`)
+    throw new ConditionError(`unknown function "${name}"${suggestion}`, node.start)
   }
   if (loopFunctions.includes(name)) {
     for (const inner of args.flatMap((argument) => [...listNodes(argument)])) {
       const nested = readCall(inner)?.name ?? ''
-      if (loopFunctions.includes(nested)) throw errorAt(inner, `nested "${nested}"; only one loop is allowed`)
+      if (loopFunctions.includes(nested))
+        throw new ConditionError(`nested "${nested}"; only one loop is allowed`, inner.start)
     }
   }
   const { takes, validateArgument } = conditionFunctions.get(name) ?? {}
   const [argument] = args
   if (argument === undefined) return
   const text = readText(argument)
-  if (text === undefined && takes !== undefined) throw errorAt(argument, `"${name}" takes ${takes}`)
+  if (text === undefined && takes !== undefined)
+    throw new ConditionError(`"${name}" takes ${takes}`, argument.start)
   const problem = text === undefined ? undefined : validateArgument?.(text)
-  if (problem !== undefined) throw errorAt(argument, problem)
-}
-
-function errorAt({ start }: ASTNode, message: string): ConditionError {
-  return new ConditionError(message, start)
+  if (problem !== undefined) throw new ConditionError(problem, argument.start)
 }
 
 /** Lists a node and all beneath it, each before what is beneath it. */
