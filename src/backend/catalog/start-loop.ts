@@ -21,7 +21,7 @@ export function startLoop(
   run()
   return {
     run,
-    async stop(): Promise<void> {
+    stop: async (): Promise<void> => {
       stopping.abort()
       clearInterval(timer)
       await current

@@ -6,9 +6,6 @@ import { CatalogError } from 'catalog-gateway/catalog-api'
 import { databaseUnavailableError } from './postgres-errors.ts'
 import { Backoff, TimeoutExceeded, withTimeout } from 'catalog-gateway/lib'
 
-/** Opens a connection; calls `onLost` when it breaks or ends, also while it is being opened. */
-type Connect = (onLost: () => void) => Promise<Client>
-
 interface LockSession {
   readonly client: Client
   readonly isLost: boolean
@@ -29,17 +26,22 @@ const release = 'select pg_advisory_unlock($1) as done'
 export type AdvisoryLocks = ReturnType<typeof openAdvisoryLocks>
 
 /**
- * Locks shared by all replicas on one PostgreSQL database; `scope` separates those of different catalogs. All locks of this process live on one dedicated connection:
- * when the process or the connection ends, PostgreSQL releases them. All work of a process shares them: what must be
- * excluded there as well takes them under a process-local lock.
+ * Locks shared by all replicas on one PostgreSQL database; `scope` separates those of different catalogs. All locks of this
+ * process live on one dedicated connection: when the process or the connection ends, PostgreSQL releases them. All work of a
+ * process shares them: what must be excluded there as well takes them under a process-local lock.
  *
  * A process that loses the connection cannot stop work that runs under the locks. So single steps are safe (files get
  * their names by `link`, the catalog never chooses a location again), and `assertHeld` prevents commits under a lost lock.
  * What remains is the deletion of a registered dataset, whose location can be registered again meanwhile.
  *
- * No statement waits for a lock, so one that takes longer than the timeout shows that the connection is lost.
+ * `connect` opens a connection, and calls `onLost` when it breaks or ends, also while it is being opened. No statement waits
+ * for a lock, so one that takes longer than the timeout shows that the connection is lost.
  */
-export function openAdvisoryLocks(connect: Connect, scope: string, statementTimeoutMs: number) {
+export function openAdvisoryLocks(
+  connect: (onLost: () => void) => Promise<Client>,
+  scope: string,
+  statementTimeoutMs: number,
+) {
   const currentSession = new AsyncLocalStorage<LockSession>()
   let opened: Promise<LockSession> | undefined
 

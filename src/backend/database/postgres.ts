@@ -57,10 +57,7 @@ export async function openPostgres(
     max: maxConnections - 1,
     // Not by Kysely, which never gives back a connection that ends during this.
     // oxlint-disable-next-line no-misused-promises -- the pool awaits it, which its type does not say
-    onConnect: async (client) => {
-      await client.query(`set search_path to "${schema}"; ${keepAliveSettings}`)
-      await requirePrimary(client)
-    },
+    onConnect: (client) => prepareConnection(client, `set search_path to "${schema}"; ${keepAliveSettings}`),
   })
   pool.on('connect', (client) => {
     // A broken connection is replaced; the query on it rejects, which informs its caller.
@@ -124,7 +121,8 @@ export function createConfigReader(
 }
 
 /** Throws ServiceUnavailable (503) for a standby, or a server that is read-only otherwise. */
-async function requirePrimary(client: pg.ClientBase): Promise<void> {
+async function prepareConnection(client: pg.ClientBase, settings: string): Promise<void> {
+  await client.query(settings)
   const { rows } = await client.query<{ transaction_read_only: string }>('show transaction_read_only')
   if (rows[0]?.transaction_read_only !== 'off') throw databaseUnavailableError()
 }
@@ -134,8 +132,7 @@ async function connectForLocks(client: pg.Client, onLost: () => void, timeoutMs:
   client.on('error', onLost).on('end', onLost)
   try {
     await client.connect()
-    await withTimeout(client.query(keepAliveSettings), timeoutMs)
-    await withTimeout(requirePrimary(client), timeoutMs)
+    await withTimeout(prepareConnection(client, keepAliveSettings), timeoutMs)
     return client
   } catch (error) {
     client.end().catch(() => undefined)

@@ -7,18 +7,7 @@ import { omitMainBranch, parseManifest } from './manifest.ts'
 /** The file name of a manifest: V1 `{version}.manifest`, V2 `{2^64-1-version, 20 digits}.manifest`. */
 export type NamingScheme = 'V1' | 'V2'
 
-export interface StoredVersion {
-  readonly version: number
-  /** An object-store key that ends in `.manifest`; for a local file, the absolute path without the leading slash. */
-  readonly manifestPath: string
-  /** Bytes. */
-  readonly manifestSize: number
-  /** In the format of the engine's object-store client. */
-  readonly eTag: string
-  /** When the manifest was written, in milliseconds since 1970. */
-  readonly timestampMillis: number
-  readonly namingScheme: NamingScheme
-}
+export type StoredVersion = NonNullable<ReturnType<typeof describe>>
 
 /** A version whose manifest has that name; listing it opens no file. */
 export interface ListedVersion {
@@ -91,15 +80,17 @@ function listManifestFiles({ location, version, branch }: VersionPoint): string[
   return schemes.map((scheme) => `${folder}/${formatManifestName(version, scheme)}`)
 }
 
-function describe(storage: Storage, file: string, found: FileInfo | undefined): StoredVersion | undefined {
+function describe(storage: Storage, file: string, found: FileInfo | undefined) {
   const parsed = parseManifestName(path.posix.basename(file))
   if (parsed === undefined || found === undefined) return undefined
   const { size, eTag, modifiedMillis } = found
   return {
     ...parsed,
+    /** An object-store key that ends in `.manifest`; for a local file, the absolute path without the leading slash. */
     manifestPath: storage.toKey(file),
     manifestSize: size,
     eTag,
+    /** When the manifest was written. */
     timestampMillis: modifiedMillis,
   }
 }

@@ -1,4 +1,4 @@
-import { invalidInput, type CatalogError } from 'catalog-gateway/catalog-api'
+import { invalidInput } from 'catalog-gateway/catalog-api'
 
 /** The engine recurses over a chain of words, values and operators in quadratic time: 750 conditions joined by OR. */
 const maxChain = 3000
@@ -122,7 +122,11 @@ export function* readTokens(sql: string): Generator<Token, undefined> {
   for (let index = 0; index < sql.length; index = tokenPattern.lastIndex) {
     tokenPattern.lastIndex = index
     const match = tokenPattern.exec(sql)
-    if (match === null) throw unreadableSqlError(sql.charAt(index))
+    if (match === null) {
+      const character = sql.charAt(index)
+      if (/['"`]/.test(character)) throw invalidInput(`unterminated ${character} in the SQL`)
+      throw invalidInput(`unquoted ${character} in the SQL; put such names in backticks`)
+    }
     const kind = tokenKinds[match.indexOf(match[0], 1) - 1]?.[0] ?? 'operator'
     const token = { kind, text: match[0] }
     assertUnambiguous(before, token)
@@ -141,13 +145,4 @@ function assertUnambiguous(before: Token | undefined, { kind, text }: Token): vo
     // After some operators the engine reads them as two more operators.
     throw invalidInput('the SQL has a /* comment; use -- comments')
   }
-}
-
-function unreadableSqlError(character: string): CatalogError {
-  const isQuote = /['"`]/.test(character)
-  return invalidInput(
-    isQuote
-      ? `unterminated ${character} in the SQL`
-      : `unquoted ${character} in the SQL; put such names in backticks`,
-  )
 }

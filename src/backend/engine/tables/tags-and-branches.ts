@@ -46,16 +46,15 @@ export function openTags(context: EngineContext) {
 export function openBranches(context: EngineContext) {
   const { storage } = context
   const files = openReferenceFiles(storage, 'branches', branchFile)
-  const find = async (location: string, name: string) => {
-    // Validates the name: the engine fails with one that leads out of the table.
-    branchFolder(location, name)
-    return await files.find(location, name)
-  }
   const openNativeBranches = async (location: string) =>
     await (await openTable(context, { location })).branches()
   return {
     list: files.list,
-    find,
+    async find(location: string, name: string) {
+      // Validates the name: the engine fails with one that leads out of the table.
+      branchFolder(location, name)
+      return await files.find(location, name)
+    },
     /** Creates a branch at a point. The caller has checked that the name is free. Throws InvalidInput. */
     create: async ({ location, branch, version }: TablePoint, name: string): Promise<void> => {
       if (storage.isAsciiOnly && /[^ -~]/.test(name)) {
@@ -65,10 +64,20 @@ export function openBranches(context: EngineContext) {
     },
     /** Throws TableBranchNotFound, and InvalidInput if other branches depend on it. */
     delete: async (location: string, name: string): Promise<void> => {
-      const others = [...(await files.list(location)).keys()].filter((other) => other !== name)
+      const folder = branchFolder(location, name)
+      const branches = await files.list(location)
       // The engine deletes the name first, so the rest of an interrupted deletion has no name.
-      if ((await find(location, name)) !== undefined) await (await openNativeBranches(location)).delete(name)
-      await removeBranchFolder(storage, location, name, others)
+      if (branches.has(name)) await (await openNativeBranches(location)).delete(name)
+      const below = [...branches.keys()].filter((other) => other.startsWith(`${name}/`))
+      const retained = new Set(below.map((other) => other.slice(name.length + 1).split('/')[0] ?? ''))
+      try {
+        await storage.assertNoLinks(location, folder)
+      } catch (error) {
+        if (isNotFoundError(error)) return
+        throw error
+      }
+      // The engine leaves the folder of a branch that contains that of another, which would block the name forever.
+      await storage.removeAll(folder, retained)
     },
   }
 }
@@ -77,25 +86,6 @@ export function openBranches(context: EngineContext) {
 function branchFolder(location: string, name: string): string {
   if (omitMainBranch(name) === undefined) throw invalidInput('the main branch has no folder of its own')
   return path.posix.dirname(versionsFolder(location, name))
-}
-
-/** The engine leaves the folder of a branch that contains the folder of another, which would block the name forever. */
-async function removeBranchFolder(
-  storage: Storage,
-  location: string,
-  name: string,
-  others: readonly string[],
-): Promise<void> {
-  const folder = branchFolder(location, name)
-  const below = others.filter((other) => other.startsWith(`${name}/`))
-  const retained = new Set(below.map((other) => other.slice(name.length + 1).split('/')[0] ?? ''))
-  try {
-    await storage.assertNoLinks(location, folder)
-  } catch (error) {
-    if (isNotFoundError(error)) return
-    throw error
-  }
-  await storage.removeAll(folder, retained)
 }
 
 /**
