@@ -98,14 +98,12 @@ export const isDecidedByMembers: (operation: Operation) => boolean = memoizeByOb
   const requirements = getRequirements(operation)
   return (
     namesJob ||
-    requirements.some(({ on, when }) => typeof on === 'object' || isReadFromBody(when)) ||
+    requirements.some(
+      ({ on, when = {} }) => typeof on === 'object' || 'member' in when || 'columns' in when,
+    ) ||
     facts.some(([, sources]) => sources.some(({ in: part }) => part === 'body.query'))
   )
 })
-
-function isReadFromBody(when: RequirementCondition | undefined): boolean {
-  return when !== undefined && ('member' in when || 'columns' in when)
-}
 
 /**
  * The permission of the operation itself. A batch names no object in its route: its entries are authorized one by one.

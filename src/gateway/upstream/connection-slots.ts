@@ -19,7 +19,7 @@ export class ConnectionSlots extends FairCapacity {
   constructor(
     maxActive: number,
     maxHeldToFree: number,
-    { maxPendingRequests, queueTimeoutMs }: Pick<UpstreamBounds, 'maxPendingRequests' | 'queueTimeoutMs'>,
+    { maxPendingRequests, queueTimeoutMs }: UpstreamBounds,
   ) {
     super(maxActive, maxHeldToFree)
     this.queue = new FairCapacity(maxPendingRequests)

@@ -93,11 +93,10 @@ function followCredential(
   if (credential === undefined) return fixed([])
   const { header, file, value = '' } = credential
   if (file === undefined) return fixed([header, value.trim()])
-  return follow({ setting, files: [file], read: async () => [header, await readCredential(header, file)] })
-}
-
-/** A file with a token alone, as a Secret or a service account has it, is a Bearer token (RFC 6750). */
-async function readCredential(header: string, file: string): Promise<string> {
-  const value = await readHeaderValue(file)
-  return findCredentialProblem(header, value) === undefined ? value : `Bearer ${value}`
+  const read = async (): Promise<readonly string[]> => {
+    const value = await readHeaderValue(file)
+    // A file with a token alone, as a Secret or a service account has it, is a Bearer token (RFC 6750).
+    return [header, findCredentialProblem(header, value) === undefined ? value : `Bearer ${value}`]
+  }
+  return follow({ setting, files: [file], read })
 }

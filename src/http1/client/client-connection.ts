@@ -103,7 +103,7 @@ export class ClientConnection implements ControlledConnection, ResponseParserHan
       now < state.until &&
       this.#socket !== undefined &&
       this.#socket.writableLength <= maxUnwrittenBytes &&
-      !this.#isOutdated()
+      this.#owner.opener.material === this.#material
     )
   }
 
@@ -173,10 +173,6 @@ export class ClientConnection implements ControlledConnection, ResponseParserHan
     }
     this.#lastActivityAt = performance.now()
     state.parser.parse(bytes)
-  }
-
-  #isOutdated(): boolean {
-    return this.#owner.opener.material !== this.#material
   }
 
   onResponseStart(head: ResponseHead): void {

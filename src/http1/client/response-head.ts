@@ -77,14 +77,12 @@ function parseFields(text: string, from: number): string[] {
   return headers
 }
 
-type Framing = Pick<ResponseHead, 'body' | 'keepAliveMs'>
-
 function parseFraming(
   status: number,
   isHttp11: boolean,
   headers: readonly string[],
   isToHead: boolean,
-): Framing {
+): Pick<ResponseHead, 'body' | 'keepAliveMs'> {
   let length: string | undefined
   let coding: string | undefined
   let keepAliveMs = isHttp11 ? defaultKeepAliveMs : 0
@@ -120,13 +118,9 @@ function parseFraming(
   if (coding !== undefined) return { body: 'chunked', keepAliveMs }
   if (length !== undefined) return { body: Number(length), keepAliveMs }
   // A killed upstream closes the connection, too, and node does not report whether TLS was closed with close_notify.
-  if (isSuccess(status))
+  if (status >= 200 && status < 300)
     throw badResponse('the response has neither a content-length nor chunks, and may be truncated')
   return { body: 'until closed', keepAliveMs: 0 }
-}
-
-function isSuccess(status: number): boolean {
-  return status >= 200 && status < 300
 }
 
 function parseKeepAlive(value: string): number {

@@ -80,10 +80,6 @@ export class IncomingRequest implements TaskOwner {
     return this.#state === 'complete'
   }
 
-  get isAborted(): boolean {
-    return this.#state === 'aborted'
-  }
-
   /** The client may or may not send the body after another response: nothing behind the head can be parsed. */
   get awaitsContinue(): boolean {
     return this.head.expectsContinue && !this.#hasSentContinue && !this.isComplete
