@@ -3,6 +3,7 @@ import { openAccessTokens } from './http/access-tokens.ts'
 import { backendSettingsSchema, type BackendSettings } from './settings/backend-settings.ts'
 import {
   CommandFailure,
+  ignoreOtherSignals,
   isCatalogProcess,
   runCatalogProcess,
   runStep,
@@ -10,7 +11,7 @@ import {
   type Io,
 } from 'catalog-gateway/commands'
 import { readSettings } from 'catalog-gateway/settings'
-import { ignoreOtherSignals, readOnce, toError } from 'catalog-gateway/lib'
+import { readOnce, toError } from 'catalog-gateway/lib'
 import { openOutbound } from 'catalog-gateway/outbound'
 
 /** Active requests get 20 seconds; work that the engine never ends must not block the exit. */

@@ -1128,7 +1128,10 @@ export function complete<Name extends AnyOperationName>(
     methods: methods.length === 0 ? [method] : methods,
     query: new Map<string, ParameterType>([['delimiter', 'string'], ...Object.entries(entry.query)]),
     facts,
-    factsWithSeveralSources: facts.filter(([, sources]) => sources.filter(isDirectSource).length > 1),
+    // A key of the properties is no source of the whole properties fact.
+    factsWithSeveralSources: facts.filter(
+      ([, sources]) => sources.filter((source) => source.in !== 'properties').length > 1,
+    ),
     emptyIsAbsent: new Set(alsoFlat ? [...absent, ...absent.map((name) => `query.${name}`)] : absent),
     routeMembers: body === 'json' || body === 'none' ? routeMembers : [],
     reveals: [...entry.reveals, ...entry.describesKinds],
@@ -1144,11 +1147,6 @@ const committingGroups: readonly unknown[] = ['write', 'commit', 'index', 'schem
 
 function makesVersion({ object, effect, group }: Definition): boolean {
   return object === 'table' && effect === 'commit' && committingGroups.includes(group)
-}
-
-/** A key of the properties is no source of the whole properties fact. */
-function isDirectSource(source: FactSource): boolean {
-  return source.in !== 'properties'
 }
 
 export const operationNames: readonly OperationName[] = getKeys(operations)

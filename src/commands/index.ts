@@ -2,4 +2,4 @@
 export { isCatalogProcess, runCatalogProcess } from './common/catalog-process.ts'
 export { CommandFailure, runStep } from './common/command-failure.ts'
 export type { Io } from './common/io.ts'
-export { runUntilStopped } from './common/run-until-stopped.ts'
+export { ignoreOtherSignals, runUntilStopped } from './common/run-until-stopped.ts'

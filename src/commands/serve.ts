@@ -1,11 +1,10 @@
 import type { Command } from 'commander'
-import { ignoreOtherSignals } from '../lib/index.ts'
 import { findDevelopmentFiles } from './dev/dev.ts'
 import { readConfig } from './common/arguments.ts'
 import { CommandFailure, runStep } from './common/command-failure.ts'
 import type { Io } from './common/io.ts'
 import { formatExample, newCommand } from './common/new-command.ts'
-import { runUntilStopped } from './common/run-until-stopped.ts'
+import { ignoreOtherSignals, runUntilStopped } from './common/run-until-stopped.ts'
 import { startGateway } from '../gateway/index.ts'
 
 export function serveCommand(io: Io): Command {

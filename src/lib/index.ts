@@ -81,7 +81,6 @@ export {
   validateAddressRange,
 } from './net/addresses.ts'
 export { listenOn } from './net/listen-on.ts'
-export { ignoreOtherSignals, stopSignals } from './process/signals.ts'
 export { suggestSimilar } from './suggest-similar.ts'
 export { currentTimestamp, parseDuration, parseTimestamp, validateTimestamp } from './time.ts'
 export {

@@ -142,15 +142,11 @@ function decideByNewerVersion(
   const newest = found === 'no version' ? 0 : found.version
   if (newest < before) return { result: 'undecided', evidence: `version ${before} no longer exists` }
   if (newest === before) return { result: 'absent', evidence: `there is no version after ${before}` }
-  const unknown: number[] = []
-  for (let version = newest; version > before && unknown.length < 2; version -= 1) {
-    if (known.findCreator(id, branch, version) === undefined) unknown.push(version)
+  for (let version = newest; version > before; version -= 1) {
+    if (known.findCreator(id, branch, version) === undefined)
+      return { result: 'undecided', evidence: `the author of version ${version} is unknown` }
   }
-  const [one] = unknown
-  if (one === undefined) {
-    return { result: 'absent', evidence: `every version after ${before} was made by another request` }
-  }
-  return { result: 'undecided', evidence: `the author of version ${one} is unknown` }
+  return { result: 'absent', evidence: `every version after ${before} was made by another request` }
 }
 
 function stripTagQuotes(tag: string): string {

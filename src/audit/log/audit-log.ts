@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
-import { mkdtemp, rmdir } from 'node:fs/promises'
+import { mkdtemp, rmdir, unlink } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import type { Operation } from '../../catalog-api/index.ts'
 import { chainBounds, openChain } from './chain-writer.ts'
-import { type FileLock, lockFile, makeFolder, syncFolder } from '../../lib/index.ts'
+import { type FileLock, ignoreMissing, lockFile, makeFolder, syncFolder } from '../../lib/index.ts'
 import { type AuditObserver, createGroupCommit, queueBounds } from './group-commit.ts'
 import { type AuditSettings, redactionSchema } from '../../config/index.ts'
 import {
@@ -22,7 +22,7 @@ import type {
 } from '../records/audit-record.ts'
 import { recoverFolder } from './recovery.ts'
 import { openRedaction } from '../records/redaction.ts'
-import { planRemoval, removeSegments, type Retention } from './retention.ts'
+import { planRemoval, type Retention } from './retention.ts'
 import { openSealKey } from '../records/seal-key.ts'
 import type { DurableEnd } from '../sinks/sink.ts'
 
@@ -49,7 +49,7 @@ export async function openAuditLog(options: AuditLogOptions): Promise<AuditLog> 
   const folder = resolve(options.folder)
   const created = await makeFolder(folder, 0o750)
   if (created !== undefined) await syncParents(folder, created)
-  const lock = await lockAuditFolder(folder)
+  const lock = await lockFile(join(folder, lockName))
   try {
     return await startChain({ ...options, folder }, lock)
   } catch (error) {
@@ -58,10 +58,8 @@ export async function openAuditLog(options: AuditLogOptions): Promise<AuditLog> 
   }
 }
 
-/** Rejects if another process writes the log. */
-function lockAuditFolder(folder: string): Promise<FileLock> {
-  return lockFile(join(folder, 'writer.lock'))
-}
+/** Only one process writes the log. */
+const lockName = 'writer.lock'
 
 /**
  * Rejects if the folder is in use, or if it cannot be written or created. Leaves a missing one missing: created by another
@@ -69,7 +67,7 @@ function lockAuditFolder(folder: string): Promise<FileLock> {
  */
 export async function checkAuditFolder(folder: string): Promise<void> {
   const path = resolve(folder)
-  if (existsSync(path)) return (await lockAuditFolder(path)).release()
+  if (existsSync(path)) return (await lockFile(join(path, lockName))).release()
   let parent = dirname(path)
   while (!existsSync(parent)) parent = dirname(parent)
   const created = await mkdtemp(join(parent, '.catalog-gateway-')).catch((error: unknown) => {
@@ -131,7 +129,8 @@ async function startChain(options: AuditLogOptions, lock: FileLock) {
     const recorded = queue.enqueue(createRecord('pruned', removal), 'internal')
     queue.seal()
     await recorded
-    await removeSegments(folder, removal.files)
+    for (const file of removal.files) await unlink(join(folder, file)).catch(ignoreMissing)
+    await syncFolder(folder)
     observer.pruned?.(removal.files)
   }
 

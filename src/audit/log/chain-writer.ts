@@ -41,7 +41,7 @@ export async function openChain(options: ChainOptions, recovery: Recovery) {
   for (const file of await readdir(folder)) {
     if (file.endsWith(openingSuffix)) await unlink(join(folder, file))
   }
-  const chain = createChainId(recovery.nextOrdinal)
+  const chain = createChainId(recovery.newest)
   /** Intents without an outcome, by seq. */
   const unresolved = new Map<number, IntentReference>()
   let index = 0
@@ -83,7 +83,7 @@ export async function openChain(options: ChainOptions, recovery: Recovery) {
       await rotate()
     }
     if (index === 0 || segment.length() > 0) return [...pendingTamperRecords]
-    const open = [...unresolved.values()].map(pickOpenIntent)
+    const open = [...unresolved.values()].map(({ chain: _chain, ...intent }) => intent)
     return [createRecord('segment', { unresolved: open }, [], time), ...pendingTamperRecords]
   }
 
@@ -171,10 +171,6 @@ export async function openChain(options: ChainOptions, recovery: Recovery) {
       await segment.close()
     },
   }
-}
-
-function pickOpenIntent({ seq, request, tables }: IntentReference): Omit<IntentReference, 'chain'> {
-  return { seq, request, tables }
 }
 
 function createOpeningRecords({ unresolved, repairs, foreign }: Recovery): UnchainedRecord[] {

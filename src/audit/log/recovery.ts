@@ -4,10 +4,11 @@ import { checkLine, findMisplacement, getReference, isWrittenWith } from '../rec
 import { readLines } from '../../lib/index.ts'
 import type { AuditRecord, ChainEnd, IntentReference, RecordBodies } from '../records/audit-record.ts'
 import type { SealKey } from '../records/seal-key.ts'
-import { getOrdinal, listSegmentFiles } from '../storage/log-segments.ts'
+import { listSegmentFiles } from '../storage/log-segments.ts'
 
 export interface Recovery {
-  readonly nextOrdinal: number
+  /** Id of the newest chain, whoever wrote it. */
+  readonly newest: string | undefined
   /** The last record that a gateway with this key wrote; absent in an empty folder. */
   readonly previous?: ChainEnd
   readonly unresolved: readonly IntentReference[]
@@ -32,7 +33,6 @@ export async function recoverFolder(folder: string, key: SealKey): Promise<Recov
   const repairs: RecordBodies['recovered'][] = []
   const foreign: RecordBodies['tampered'][] = []
   const newest = files[0]?.chain
-  const nextOrdinal = newest === undefined ? 0 : getOrdinal(newest) + 1
   // A crash right after a rotation leaves an empty last segment.
   for (const { file, chain } of files) {
     const own = await readSegment(join(folder, file), chain, key)
@@ -47,9 +47,9 @@ export async function recoverFolder(folder: string, key: SealKey): Promise<Recov
       repairs.push({ file, bytesCut: cut, ...(damage !== undefined && { damage }) })
     if (end === undefined) continue
     const unresolved = [...found.open.values()]
-    return { nextOrdinal, previous: end, unresolved, unsealed: found.unsealed, repairs, foreign }
+    return { newest, previous: end, unresolved, unsealed: found.unsealed, repairs, foreign }
   }
-  return { nextOrdinal, unresolved: [], unsealed: 0, repairs, foreign }
+  return { newest, unresolved: [], unsealed: 0, repairs, foreign }
 }
 
 /** All records of a chain are written with one key. */

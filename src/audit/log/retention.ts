@@ -1,8 +1,7 @@
-import { stat, unlink } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ChainEnd, RecordReference } from '../records/audit-record.ts'
 import { listSegments, compareByAge } from '../storage/log-segments.ts'
-import { ignoreMissing, syncFolder } from '../../lib/index.ts'
 
 export interface Retention {
   /** Remove segments whose last record is older. */
@@ -49,11 +48,4 @@ export async function planRemoval(
     through = end
   }
   return through && { files: removed, through }
-}
-
-export async function removeSegments(folder: string, files: readonly string[]): Promise<void> {
-  for (const file of files) {
-    await unlink(join(folder, file)).catch(ignoreMissing)
-  }
-  await syncFolder(folder)
 }

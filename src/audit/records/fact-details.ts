@@ -42,34 +42,25 @@ export function formatFactDetails(
 
 /** Parses facts from recorded details. Facts recorded in part are pending. */
 export function parseFactDetails(operation: Operation, details: Details): KnownFacts {
-  const stated: MutableFacts = {}
+  const stated: StatedFacts = {}
   const pendingFacts = new Set<FactName>()
   for (const [fact, [source]] of operation.facts) {
     if (source === undefined) continue
     const value = details[hasFactType(fact, 'map') ? keyOnlyFacts[fact] : source.name]
-    if (value !== undefined && !restoreFact(stated, fact, value)) pendingFacts.add(fact)
+    if (value === undefined) continue
+    const restored = restoreFact(fact, value)
+    if (restored === undefined) pendingFacts.add(fact)
+    else Object.assign(stated, { [fact]: restored })
   }
   return { stated, pendingFacts }
 }
 
-type MutableFacts = { -readonly [Name in keyof StatedFacts]: StatedFacts[Name] }
-
-/** Sets a fact to its recorded value. Returns false if only a part of it was recorded. */
-function restoreFact(stated: MutableFacts, fact: FactName, value: Details[string]): boolean {
-  if (hasFactType(fact, 'map')) {
-    if (!Array.isArray(value) || value.length > 0) return false
-    stated[fact] = new Map()
-  } else if (hasFactType(fact, 'flag')) {
-    if (typeof value !== 'boolean') return false
-    stated[fact] = value
-  } else if (hasFactType(fact, 'names')) {
-    if (!isListOfStrings(value)) return false
-    stated[fact] = value
-  } else {
-    if (typeof value !== 'string' || value.length > maxTextLength) return false
-    stated[fact] = value
-  }
-  return true
+/** Returns the value of a fact; undefined if only a part of it was recorded. */
+function restoreFact(fact: FactName, value: Details[string]): StatedFacts[FactName] {
+  if (hasFactType(fact, 'map')) return Array.isArray(value) && value.length === 0 ? new Map() : undefined
+  if (hasFactType(fact, 'flag')) return typeof value === 'boolean' ? value : undefined
+  if (hasFactType(fact, 'names')) return isListOfStrings(value) ? value : undefined
+  return typeof value === 'string' && value.length <= maxTextLength ? value : undefined
 }
 
 /** Converts a value for the details of a record; a value that is too long is truncated as text. */

@@ -7,14 +7,10 @@ import { beginChain, checkLine } from '../records/hash-chain.ts'
 
 const segmentNamePattern = /^(\d{8,}-[0-9a-f]{12})-\d{4,}\.jsonl$/
 
-/** Creates a chain id: the ordinal, so that names sort by age, and a random part that makes it unique. */
-export function createChainId(ordinal: number): string {
+/** Creates the id of the chain after `newest`: a number, so that names sort by age, and a random part that makes it unique. */
+export function createChainId(newest = '-1'): string {
+  const ordinal = Number.parseInt(newest, 10) + 1
   return `${String(ordinal).padStart(8, '0')}-${randomBytes(6).toString('hex')}`
-}
-
-/** The position of a chain among those of its folder; larger is newer. */
-export function getOrdinal(chain: string): number {
-  return Number.parseInt(chain, 10)
 }
 
 /** Formats the file name of a segment; `index` counts from 0 within the chain. */

@@ -50,9 +50,8 @@ function formatResult(selected: SelectedRecord): string {
       return `${record.gateway} ${record.software}`
     case 'intent':
     case 'segment':
-      break
+      return ''
   }
-  return ''
 }
 
 function formatKeyChange({ change, key, principal, by, replaces, members = [] }: KeyChange): string {

@@ -1,7 +1,16 @@
 import { closeSync, openSync } from 'node:fs'
 import { isatty } from 'node:tty'
-import { stopSignals } from '../../lib/index.ts'
 import type { Io } from './io.ts'
+
+const stopSignals = ['SIGINT', 'SIGTERM', 'SIGQUIT'] as const
+
+/**
+ * Prevents other signals from ending this process: SIGHUP reloads files, SIGUSR1 and SIGUSR2 have other uses in other
+ * servers. On SIGUSR1, Node.js would also open its debugger to every user of the machine.
+ */
+export function ignoreOtherSignals(): void {
+  for (const signal of ['SIGHUP', 'SIGUSR1', 'SIGUSR2'] as const) process.on(signal, () => undefined)
+}
 
 interface StoppableServer {
   readonly close: () => Promise<void>

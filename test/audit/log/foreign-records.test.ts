@@ -110,7 +110,7 @@ describe.each(['closed', 'killed'] as const)('a start with a log that was %s', (
   ])('does not follow a %s that another writer added', async (_what, ordinal) => {
     const { folder, file, lines } = await stoppedLog(how)
     const { chain } = JSON.parse(lines[0] ?? '') as { chain: string }
-    const forgedChain = ordinal === 0 ? chain : createChainId(ordinal)
+    const forgedChain = ordinal === 0 ? chain : createChainId(`${ordinal - 1}`)
     const forged = formatSegmentName(forgedChain, 1 - ordinal)
     await writeFile(
       join(folder, forged),
