@@ -43,7 +43,7 @@ export interface ListingOptions {
   readonly pageTokens: PageTokens
   readonly observer: {
     upstreamMissing(upstream: string, error: CatalogError, requestId: string): void
-    nameLeftOut(upstream: string, reason: CatalogError): void
+    readonly nameLeftOut: (upstream: string, reason: CatalogError) => void
   }
 }
 
