@@ -95,20 +95,27 @@ export const queryTableRequestSchema = requestSchema({
 
 export type TableQuery = Readonly<z.output<typeof queryTableRequestSchema>>
 
-/** The query is the member `query` (older clients of AnalyzeTableQueryPlan send it, too), or the request itself. */
-const planRequest = z.preprocess(
-  (sent) => {
-    const members = getMembers(sent)
-    const isQuery = !isObject(members['query']) && ('k' in members || 'vector' in members)
-    return isQuery ? { ...members, query: { ...members, id: undefined } } : sent
-  },
-  requestSchema({ branch: optional.text, query: queryTableRequestSchema, verbose: flagMember }).refine(
-    ({ branch, query }) => !branch || !query.branch || branch === query.branch,
-    'expected one branch, not two',
-  ),
+const nestedQuery = requestSchema({
+  branch: optional.text,
+  query: queryTableRequestSchema,
+  verbose: flagMember,
+}).refine(
+  ({ branch, query }) => !branch || !query.branch || branch === query.branch,
+  'expected one branch, not two',
 )
 
+/** The query is the member `query` (older clients of AnalyzeTableQueryPlan send it, too), or a request that is one itself. */
+const planRequest = (isQuery: (members: object) => boolean) =>
+  z.preprocess((sent) => {
+    const members = getMembers(sent)
+    if (isObject(members['query']) || !isQuery(members)) return sent
+    return { ...members, query: { ...members, id: undefined } }
+  }, nestedQuery)
+
 export const planSchemas = {
-  ExplainTableQueryPlan: { request: planRequest, response: z.string() },
-  AnalyzeTableQueryPlan: { request: planRequest, response: z.string() },
+  ExplainTableQueryPlan: {
+    request: planRequest((members) => 'k' in members || 'vector' in members),
+    response: z.string(),
+  },
+  AnalyzeTableQueryPlan: { request: planRequest(() => true), response: z.string() },
 }
