@@ -102,7 +102,7 @@ export function createMetrics(context: CatalogContext, getReservedBytes: () => n
   return {
     registry,
     /** Returns a function that ends the request. */
-    startRequest() {
+    startRequest: () => {
       const end = requests.startTimer()
       activeRequests.inc()
       return (operation: string, status: number): void => {

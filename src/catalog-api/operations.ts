@@ -425,7 +425,8 @@ const onAll = on('none', '/v1/')
 
 /** Of a branch of a table, which the body names. */
 function onBranch<const Entry extends Known<Entry>>(path: string, access: Access, entry: Entry) {
-  return { ...onTable(path, access, entry), facts: { branch: ['body.branch'] } } as const
+  const facts = { branch: ['body.branch'] } as const
+  return { ...onTable(path, access, entry), facts }
 }
 
 /** Of the realtime engine: each has the path of before 0.41 as well, and names no branch. */

@@ -47,8 +47,9 @@ export function readQuery(
     } else if (!isDropped && !(value === '' && absentIfEmpty.has(name))) {
       // An empty filter counts as sent: taken as absent, it would select every row.
       if (value === '') throw refusal('invalid_query', `${label} is empty; omit it`)
-      const known = parameters.get(name) ?? []
-      parameters.set(name, type === 'strings' ? [...known, value] : validateParameter(label, type, value))
+      const known = parameters.get(name)
+      const texts = Array.isArray(known) ? known : []
+      parameters.set(name, type === 'strings' ? [...texts, value] : validateParameter(label, type, value))
     }
   }
   for (const name of operation.required) {

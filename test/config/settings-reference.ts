@@ -165,7 +165,10 @@ function memberOf(name: string, ways: readonly SchemaNode[]): SchemaNode {
   if (members.every((member) => member.const !== undefined)) {
     return { ...first, const: undefined, enum: members.map((member) => member.const) }
   }
-  const types = having.map(({ properties }) => String(properties?.['type']?.const ?? ''))
+  const types = having.map(({ properties }) => {
+    const type = properties?.['type']?.const
+    return typeof type === 'string' ? type : ''
+  })
   if (having.length === ways.length || types.includes('')) return first
   return { ...first, description: `${first.description ?? ''} Only for ${types.join(' and ')}.`.trim() }
 }

@@ -52,8 +52,7 @@ export function createS3Storage(
     try {
       return await send(object)
     } catch (error) {
-      if (readMetadata(error).status === 404) return undefined
-      throwUnavailable(error)
+      return readMetadata(error).status === 404 ? undefined : throwUnavailable(error)
     }
   }
 

@@ -50,8 +50,9 @@ function formatResult(selected: SelectedRecord): string {
       return `${record.gateway} ${record.software}`
     case 'intent':
     case 'segment':
-      return ''
+      break
   }
+  return ''
 }
 
 function formatKeyChange({ change, key, principal, by, replaces, members = [] }: KeyChange): string {

@@ -20,7 +20,7 @@ export function createLogProblems({ stderr }: Io) {
   }
 
   return {
-    report(problem: LogProblem): void {
+    report: (problem: LogProblem): void => {
       const text = formatProblem(problem)
       if (found.has(text)) return
       found.add(text)

@@ -216,7 +216,7 @@ function createOutcomeResolver(options: ChangeTrackerOptions, known: KnownVersio
 
   return {
     /** Adds an in-doubt change. If there are too many, it stays unknown until the next start. */
-    add(change: InDoubtChange): void {
+    add: (change: InDoubtChange): void => {
       const { upstream } = change.entry
       const queue = queues.get(upstream) ?? { pending: new Set(), running: undefined }
       queues.set(upstream, queue)
@@ -234,7 +234,7 @@ function createOutcomeResolver(options: ChangeTrackerOptions, known: KnownVersio
     listInDoubtIntents: (): IntentReference[] =>
       [...queues.values()].flatMap(({ pending }) => Array.from(pending, ({ change }) => change.intent)),
     /** Aborts lookups; the next start resumes unresolved changes. */
-    async close(): Promise<void> {
+    close: async (): Promise<void> => {
       closing.abort()
       await Promise.all([...queues.values()].flatMap(({ running }) => running ?? []))
     },

@@ -13,6 +13,11 @@ export interface ProblemPlace {
   readonly index?: number
 }
 
+interface Checked<Value> {
+  readonly isValid: boolean
+  readonly value: Value
+}
+
 /** How a part is written: its node, if it has a value, and its key in a map. */
 interface Written {
   readonly node: ParsedNode | null
@@ -119,7 +124,7 @@ export class DocumentReader {
    * Returns a part that has been checked, as of the type that its schema has. If it is not valid, members that are mistaken or
    * missing are replaced, if only by undefined.
    */
-  read<Value>(path: Path, replacing: Readonly<Record<string, unknown>> = {}) {
+  read<Value>(path: Path, replacing: Readonly<Record<string, unknown>> = {}): Checked<Value> {
     const written = getValue(this.value, path)
     const mistaken = this.mistaken.get(joinPath(path))
     const replaced = Object.fromEntries([...(mistaken ?? [])].map((name) => [name, replacing[name]]))
