@@ -9,7 +9,7 @@ const pemBlocks = /-----BEGIN [^-]+-----[^-]+-----END [^-]+-----/g
 
 export const jwksPath = '/.well-known/jwks.json'
 
-interface AssertionRequest {
+export interface AssertionRequest {
   readonly principal: Principal
   /** Configured name of the upstream: the claim aud. */
   readonly upstream: string
