@@ -113,11 +113,9 @@ it('rejects a body that is too large, compressed, or not plain UTF-8', async () 
   expect(await describe('{}', { 'content-encoding': 'gzip' })).toEqual(errorOf('InvalidInput', 415))
 })
 
-it('responds to invalid HTTP with an error of the interface', async () => {
+it('refuses invalid HTTP', async () => {
   const { url } = await runningBackend()
-  const response = String(await readRaw(url(), 'nonsense\r\n\r\n'))
-  expect(response).toMatch(/^HTTP\/1\.1 400 /)
-  expect(JSON.parse(response.slice(response.indexOf('{')))).toMatchObject({ code: 13 })
+  expect(String(await readRaw(url(), 'nonsense\r\n\r\n'))).toMatch(/^HTTP\/1\.1 400 /)
 })
 
 it('keeps a request id that can be logged, otherwise assigns one', async () => {
