@@ -1,4 +1,5 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { setMaxListeners } from 'node:events'
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -258,6 +259,8 @@ function sentParts(
   { as = 'dev', headers, body, signal }: RequestOptions,
   key: (principal: string) => string,
 ) {
+  // One signal may end more requests than Node.js expects.
+  if (signal !== undefined) setMaxListeners(0, signal)
   const isRaw = typeof body === 'string' || Buffer.isBuffer(body) || body instanceof Readable
   return {
     headers: {
