@@ -117,9 +117,9 @@ function skipEmptyLines(bytes: Buffer, from: number): number {
   return at
 }
 
-/** Whether it may be the first half of an empty line before the head. */
+/** Whether it is the first half of an empty line before the head: no head begins so. */
 function isCarriageReturn({ bytes }: PartialHead): boolean {
-  return bytes.length === 1 && bytes[0] === carriageReturn
+  return bytes[0] === carriageReturn
 }
 
 /** Throws if no request line can start with these bytes. Returns whether it is complete. */
