@@ -13,6 +13,7 @@ interface Route<Kind extends Operation> {
 export const idSegment = 3
 export const nameSegment = 5
 export const rowSegment = 6
+const placeholderSegments = [idSegment, nameSegment, rowSegment]
 /** Stands for them in the keys of a route table. Braces are not valid in a path, so no request can contain it. */
 const placeholder = '{}'
 
@@ -21,9 +22,7 @@ export const builtInRoutes: RouteTable<BuiltInOperation> = createRoutes(operatio
 
 /** Creates the routes of the catalog API and of extra operations, none of which may unify with another. */
 export function createRouteTable(extraOperations: readonly Operation[]): RouteTable {
-  return extraOperations.length === 0
-    ? builtInRoutes
-    : new Map<string, Route<Operation>>([...builtInRoutes, ...createRoutes(extraOperations)])
+  return new Map<string, Route<Operation>>([...builtInRoutes, ...createRoutes(extraOperations)])
 }
 
 function createRoutes<Kind extends Operation>(operations: readonly Kind[]): Map<string, Route<Kind>> {
@@ -42,21 +41,15 @@ export function findRoute<Kind extends Operation>(
   routes: RouteTable<Kind>,
   path: string,
 ): Route<Kind> | undefined {
-  const fixed = routes.get(path)
-  if (fixed !== undefined) return fixed
-  const withId = withPlaceholder(path, idSegment)
-  if (withId === undefined) return undefined
-  const route = routes.get(withId)
-  if (route !== undefined) return route
-  const withName = withPlaceholder(withId, nameSegment)
-  if (withName === undefined) return undefined
-  const withRow = withPlaceholder(withName, rowSegment)
-  return routes.get(withName) ?? (withRow === undefined ? undefined : routes.get(withRow))
-}
-
-function withPlaceholder(path: string, segment: number): string | undefined {
-  const start = segmentStart(path, segment)
-  return start === -1 ? undefined : path.slice(0, start) + placeholder + path.slice(segmentEnd(path, start))
+  let key = path
+  for (const segment of placeholderSegments) {
+    const route = routes.get(key)
+    if (route !== undefined) return route
+    const start = segmentStart(key, segment)
+    if (start === -1) return undefined
+    key = key.slice(0, start) + placeholder + key.slice(segmentEnd(key, start))
+  }
+  return routes.get(key)
 }
 
 /** Returns a segment of a path; empty if the path has fewer segments. */
