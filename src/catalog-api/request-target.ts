@@ -165,9 +165,7 @@ export function unknownOperationError(path: string): CatalogError {
 export function buildTarget(target: RouteMatch, idDelimiter: string = defaultDelimiter): string {
   const { operation, alias, id, indexName, blob, parameters } = target
   const delimiter = operation.object === 'none' ? target.delimiter : idDelimiter
-  let path = alias ?? operation.path
-  if (operation.object !== 'none')
-    path = path.replace('{id}', () => encodeComponent(formatIdentifier(id, delimiter)))
+  let path = (alias ?? operation.path).replace('{id}', () => encodeComponent(formatIdentifier(id, delimiter)))
   if (indexName !== undefined) path = path.replace('{index_name}', () => encodeComponent(indexName))
   if (blob !== undefined) {
     path = path.replace('{column}', () => encodeComponent(blob.column)).replace('{row_id}', blob.rowId)

@@ -3,12 +3,16 @@ import { describe, expect, it } from 'vitest'
 import {
   assertDelimiter,
   assertName,
+  assertReference,
+  assertSeparable,
   defaultDelimiter,
   formatIdentifier,
-  parseIdentifier,
+  isBranchName,
   isSameIdentifier,
   isSeparable,
+  isWithin,
   listCommonSeparators,
+  parseIdentifier,
   quoteForMessage,
 } from '../../src/catalog-api/identifiers.ts'
 import { CatalogError } from '../../src/catalog-api/catalog-error.ts'
@@ -86,6 +90,8 @@ describe('ids', () => {
     expect(() => formatIdentifier(['a:', 'b'], '::')).toThrow(/cannot be written/)
     expect(formatIdentifier(['a$b'], '.')).toBe('a$b')
     expect(isSeparable(['a', 'b$c'], '$')).toBe(false)
+    expect(() => assertSeparable(['a$b'], ['.', '$'])).toThrow(/contains "\$"/)
+    expect(() => assertSeparable(['a$b'], ['.', '::'])).not.toThrow()
   })
 
   it('are limited to 64 parts and 4096 bytes in total', () => {
@@ -106,6 +112,59 @@ describe('ids', () => {
     expect(isSameIdentifier(['b', 'a'], ['c', 'a'])).toBe(false)
     expect(isSameIdentifier(['a'], ['a', 'b'])).toBe(false)
     expect(isSameIdentifier(['a', 'b'], ['a'])).toBe(false)
+  })
+
+  it('are within a namespace that is the beginning of their parts, or the same', () => {
+    expect(isWithin(['a', 'b'], [])).toBe(true)
+    expect(isWithin(['a', 'b'], ['a'])).toBe(true)
+    expect(isWithin(['a', 'b'], ['a', 'b'])).toBe(true)
+    expect(isWithin(['a'], ['a', 'b'])).toBe(false)
+    expect(isWithin(['c', 'b'], ['a', 'b'])).toBe(false)
+    expect(isWithin(['ab'], ['a'])).toBe(false)
+  })
+})
+
+// They become paths in the storage of the table.
+describe('names of branches and tags', () => {
+  it.each(['main', 'v1.2_x-y', '.a', 'a.', 'été', 'lock', '.lockfile', 'a/b', 'feature/one.two'])(
+    'may be %s, in a tag without slashes or dots around it',
+    (name) => {
+      expect(() => assertReference('branch', name)).not.toThrow()
+      const isTag = !/[/]|^\.|\.$/.test(name)
+      if (isTag) expect(() => assertReference('tag', name)).not.toThrow()
+      else expect(() => assertReference('tag', name)).toThrow(`"${name}" is not a valid tag name`)
+    },
+  )
+
+  it.each([
+    '.',
+    '..',
+    'a..b',
+    '../a',
+    'a/..',
+    'a/./b',
+    '/a',
+    'a/',
+    'a//b',
+    'a.lock',
+    'a/b.lock',
+    'a b',
+    ' a',
+    'a ',
+    'a\\b',
+    'a\u0000',
+    'a$b',
+  ])('are never %j', (name) => {
+    expect(() => assertReference('branch', name)).toThrow(
+      `${JSON.stringify(name)} is not a valid branch name`,
+    )
+    expect(() => assertReference('tag', name)).toThrow(`${JSON.stringify(name)} is not a valid tag name`)
+  })
+
+  it('are empty only for the main branch', () => {
+    expect(() => assertReference('branch', '')).not.toThrow()
+    expect(isBranchName('')).toBe(false)
+    expect(() => assertReference('tag', '')).toThrow('"" is not a valid tag name')
   })
 })
 
@@ -145,6 +204,7 @@ describe('strings that no name contains', () => {
 describe('messages about names', () => {
   it('state the error and the name', () => {
     expect(() => parseIdentifier('a$', '$')).toThrow('a part of the id is empty: ["a",""]')
+    expect(() => parseIdentifier('a/b', '$')).toThrow('a part of the id, "a/b", contains "/"')
     expect(() => assertName('', 'the name of the index')).toThrow('the name of the index is empty')
     expect(() => assertName('..', 'the name')).toThrow('the name is "..", which is a path segment')
     expect(() => assertName('a/b', 'the name')).toThrow('the name, "a/b", contains "/"')

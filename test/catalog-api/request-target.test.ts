@@ -146,6 +146,7 @@ describe('targets', () => {
   it.each([
     ['an absolute form', 'http://other/v1/table/t/drop', 400],
     ['an asterisk', '*', 400],
+    ['no path', '?limit=1', 400],
     ['a backslash', '/v1/table/sandbox$x\\..\\prod\\version/create', 400],
     ['a raw space', '/v1/table/a b/drop', 400],
     ['raw UTF-8', '/v1/table/ä/drop', 400],
@@ -308,8 +309,22 @@ describe('targets', () => {
     expect([statusOf('GET', target), statusOf('POST', target)]).toEqual([status, status])
   })
 
-  it('that are a slash alone are named as they were sent', () => {
-    expect(() => parseTarget('GET', '/')).toThrow('unknown route "/"')
+  it('that are no route are named as they were sent, with what was expected', () => {
+    expect(() => parseTarget('GET', '/')).toThrow('unknown route "/"; expected a path below "/v1"')
+    expect(() => parseTarget('GET', '/v1/table/t/drop', '/base')).toThrow('expected a path below "/base/v1"')
+    expect(() => parseTarget('POST', '/v1/table/a/b/describe')).toThrow(
+      expect.objectContaining({
+        detail: expect.stringContaining('an id is one part of a path') as string,
+      }) as Error,
+    )
+  })
+
+  it('with a part that is not UTF-8 are refused by the name of the part', () => {
+    expect(() => parseTarget('POST', '/v1/table/%ff/drop')).toThrow('the id is percent-encoded')
+    expect(() => parseTarget('POST', '/v1/table/t/index/%ff/stats')).toThrow(
+      'the index name is percent-encoded',
+    )
+    expect(() => parseTarget('GET', '/v1/table/t/blob/%ff/7/bytes')).toThrow('the column is percent-encoded')
   })
 
   it('with an id that is ambiguous for the catalog are refused when they are rebuilt', () => {

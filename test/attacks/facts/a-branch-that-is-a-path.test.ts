@@ -2,21 +2,9 @@ import { it } from 'vitest'
 import { attackedGateway } from '../support/attacked-gateway.ts'
 import { arrowUpload } from '../../support/arrow-upload.ts'
 
-// Names of branches and tags become paths in the storage of the table.
+// Names of branches and tags become paths in the storage of the table. Which are refused is in catalog-api/identifiers.test.ts.
 const attacked = attackedGateway()
-const names = [
-  '../../production',
-  'a/../../b',
-  '/a',
-  'a/',
-  'a//b',
-  'a\\b',
-  'a\u0000',
-  'a b',
-  '.',
-  '..',
-  'a.lock',
-]
+const names = ['../../production', 'a\u0000']
 const commit = { id: ['sandbox', 'o'], version: 2, manifest_path: 'o/_versions/s' }
 
 it.each(names)('rejects the branch %j in every location', async (branch) => {
@@ -40,7 +28,7 @@ it.each(names)('rejects the branch %j in every location', async (branch) => {
   await attacked.expectRefused({ target: `${table}/insert?${query}`, body: arrowUpload }, expected)
 })
 
-it.each([...names, 'a/b', '.a', 'a.', 'a..b'])('rejects the tag %j', async (tag) => {
+it.each([...names, 'a/b'])('rejects the tag %j', async (tag) => {
   for (const [operation, more] of [
     ['create', { version: 1 }],
     ['update', { version: 1 }],
