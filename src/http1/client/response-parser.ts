@@ -103,7 +103,7 @@ export class ResponseParser {
       return end
     }
     this.#state = 'complete'
-    if (end === bytes.length && chunk.length <= smallBytes) this.#last = chunk
+    if (chunk.length <= smallBytes) this.#last = chunk
     else this.#handler.onResponseData(chunk)
     return end
   }
