@@ -319,6 +319,14 @@ describe('targets', () => {
     )
   })
 
+  it('begin with the base path, exactly once', () => {
+    const parse = (target: string) => parseTarget('POST', target, '/base')
+    expect(parse('/base/v1/table/t/drop/')).toMatchObject({ id: ['t'], operation: { name: 'DropTable' } })
+    for (const other of ['/v1', '/base/base/v1', '/basement/v1', '/Base/v1'])
+      expect(() => parse(`${other}/table/t/drop`)).toThrow(expect.objectContaining({ status: 404 }) as Error)
+    expect(() => parse('/base/v1/table/t/explode')).toThrow(expect.objectContaining({ status: 406 }) as Error)
+  })
+
   it('with a part that is not UTF-8 are refused by the name of the part', () => {
     expect(() => parseTarget('POST', '/v1/table/%ff/drop')).toThrow('the id is percent-encoded')
     expect(() => parseTarget('POST', '/v1/table/t/index/%ff/stats')).toThrow(
