@@ -319,6 +319,24 @@ describe('targets', () => {
     )
   })
 
+  it('by an older path of the realtime engine keep that path', () => {
+    const target = parseTarget('POST', '/v1/table/t/flush_lsm')
+    expect(target.operation.name).toBe('FlushTableRte')
+    expect(buildTarget(target)).toBe('/v1/table/t/flush_lsm')
+  })
+
+  it('upload a part of a multipart write, which creates no version, if they name one', () => {
+    expect(parseTarget('POST', '/v1/table/t/insert').operation.effect).toBe('commit')
+    expect(parseTarget('POST', '/v1/table/t/insert?upload_id=u').operation.effect).toBe('change')
+  })
+
+  it('that name a transaction name its table', () => {
+    expect(parseTarget('POST', '/v1/transaction/t$x/describe').id).toEqual(['t', 'x'])
+    expect(() => parseTarget('POST', '/v1/transaction/x/describe')).toThrow(
+      'followed by a transaction; "x" names no table',
+    )
+  })
+
   it('begin with the base path, exactly once', () => {
     const parse = (target: string) => parseTarget('POST', target, '/base')
     expect(parse('/base/v1/table/t/drop/')).toMatchObject({ id: ['t'], operation: { name: 'DropTable' } })
