@@ -227,6 +227,25 @@ it.each(Object.entries(facts))('%s', { timeout: 60_000 }, async (_fact, fact) =>
   await expect(upstream.requests[0]?.body).rejects.toThrow('aborted')
 })
 
+it('an upload does not end if its response would be edited otherwise', async () => {
+  const { held, upstream, header } = await startHolding({ change: () => Promise.resolve(), status: 424 })
+  const client = openRawConnection(held.gateway.url)
+  const head = [header, `content-type: ${arrow}`, 'transfer-encoding: chunked', 'host: gateway']
+  client.write(`POST /v1/table/lake$orders/create HTTP/1.1\r\n${head.join('\r\n')}\r\n\r\n`)
+  client.write(chunkOf(arrowBytes(70_000)))
+  await eventually(() => expect(upstream.requests).toHaveLength(1))
+  const undescribed: WrittenRule = {
+    ...allow,
+    id: 'undescribed',
+    effect: 'deny',
+    operations: ['DescribeTable'],
+  }
+  await held.replacePolicies(policies([allow, undescribed]))
+  client.write('0\r\n\r\n')
+  await client.waitFor(/^HTTP\/1.1 424/)
+  await expect(upstream.requests[0]?.body).rejects.toThrow('aborted')
+})
+
 it('an upload that goes on is cut at an interval, without an end', async () => {
   const { held, upstream, header } = await startHolding({ change: () => Promise.resolve(), status: 401 })
   const client = openRawConnection(held.gateway.url)
