@@ -41,34 +41,16 @@ export function findRoute<Kind extends Operation>(
   routes: RouteTable<Kind>,
   path: string,
 ): Route<Kind> | undefined {
-  let key = path
-  for (const segment of placeholderSegments) {
-    const route = routes.get(key)
-    if (route !== undefined) return route
-    const start = segmentStart(key, segment)
-    if (start === -1) return undefined
-    key = key.slice(0, start) + placeholder + key.slice(segmentEnd(key, start))
+  const segments = path.split('/')
+  for (const index of placeholderSegments) {
+    const route = routes.get(segments.join('/'))
+    if (route !== undefined || segments[index] === undefined) return route
+    segments[index] = placeholder
   }
-  return routes.get(key)
+  return routes.get(segments.join('/'))
 }
 
 /** Returns a segment of a path; empty if the path has fewer segments. */
 export function segmentAt(path: string, segment: number): string {
-  const start = segmentStart(path, segment)
-  return start === -1 ? '' : path.slice(start, segmentEnd(path, start))
-}
-
-/** Offset of a segment; -1 if the path has fewer segments. */
-function segmentStart(path: string, segment: number): number {
-  let start = 0
-  for (let before = 0; before < segment; before += 1) {
-    start = path.indexOf('/', start) + 1
-    if (start === 0) return -1
-  }
-  return start
-}
-
-function segmentEnd(path: string, start: number): number {
-  const slash = path.indexOf('/', start)
-  return slash === -1 ? path.length : slash
+  return path.split('/')[segment] ?? ''
 }
