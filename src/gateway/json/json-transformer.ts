@@ -250,7 +250,6 @@ export class JsonTransformer {
     member.interest = interest
     object.member = member
     this.#isSkipping = interest !== 'members' && interest !== 'both'
-    if (interest === 'removal') return
     if (interest === 'value' || interest === 'both') this.#requested += 1
     // The members before it were removed, which left their comma.
     if (text[from] === comma && !object.hasMember) this.#replace(from, from + 1, nothing)

@@ -217,3 +217,28 @@ it.each<[what: string, says: RegExp, create: (size: number) => string]>([
   const text = new JsonTransformer(Buffer.from(create(65_537)), { visitMember: () => 'nothing' })
   expect(() => runAtOnce(text.read())).toThrow(says)
 })
+
+const tenNumbers = '[1,2,3,4,5,6,7,8,9,10]'
+
+it.each<[text: string, values: number]>([
+  ['{"c":{"d":1},"e":["x",null,[],{}]}', 7],
+  [`{"c":${tenNumbers}}`, 1],
+  [`{"value":${tenNumbers}}`, 2],
+  [`{"both":${tenNumbers}}`, 2],
+  [`{"both":{"c":${tenNumbers}},"value":1,"d":${tenNumbers}}`, 5],
+])(
+  '%s has %i members and items, of which numbers in a list are a tenth if they are requested',
+  (text, values) => {
+    const read = (most: number) =>
+      runAtOnce(
+        new JsonTransformer(
+          Buffer.from(text),
+          { visitMember: ({ name }) => (name === 'value' || name === 'both' ? name : 'members') },
+          'object',
+          most,
+        ).read(),
+      )
+    expect(read(values + 0.5)).toBe(true)
+    expect(() => read(values - 0.5)).toThrow(`more than ${values - 0.5} members and list items`)
+  },
+)
