@@ -87,18 +87,16 @@ export function validateParameter(label: string, type: ParameterType, value: str
 
 /** Queries are form-encoded: real clients write a space as `+`. */
 function decodeQuery(text: string, label: string): string {
-  return decodeComponent(text.includes('+') ? text.replaceAll('+', '%20') : text, label)
+  return decodeComponent(text.replaceAll('+', '%20'), label)
 }
 
 const extraEncodedCharacters = /[!'()*]/g
-const unreserved = /^[A-Za-z0-9\-._~]*$/
 
 /**
  * Decodes a part of a request target once. `label` names it in errors. Throws InvalidInput (400) for what is not UTF-8,
  * and for a NUL character.
  */
 export function decodeComponent(text: string, label: string): string {
-  if (!text.includes('%')) return text
   let decoded: string
   try {
     decoded = decodeURIComponent(text)
@@ -111,7 +109,6 @@ export function decodeComponent(text: string, label: string): string {
 
 /** Percent-encodes everything but the unreserved characters (RFC 3986, 2.3). */
 export function encodeComponent(text: string): string {
-  if (unreserved.test(text)) return text
   return encodeURIComponent(text).replace(
     extraEncodedCharacters,
     (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,

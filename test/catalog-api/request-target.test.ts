@@ -248,6 +248,8 @@ describe('targets', () => {
   it('refuse a parameter without a name', () => {
     expect(statusOf('GET', '/v1/namespace/$/list?=1')).toBe(400)
     expect(statusOf('GET', '/v1/namespace/$/list?&limit=1')).toBe(400)
+    expect(() => parseTarget('GET', '/v1/namespace/$/list?a=1')).toThrow('unknown query parameter "a"')
+    expect(() => parseTarget('POST', '/v1/table/t/query?branch=a')).toThrow('does not accept query parameter')
   })
 
   it('refuse a name without a value, even if it begins with a parameter name', () => {
@@ -267,6 +269,9 @@ describe('targets', () => {
     expect(parameters.get('page_token')).toBe('a%25&b=c=d')
     expect(() => parseTarget('GET', '/v1/namespace/$/list?page_token=%ff')).toThrow(
       'the query parameter "page_token" is percent-encoded but not valid UTF-8',
+    )
+    expect(() => parseTarget('GET', '/v1/namespace/$/list?%ff=a')).toThrow(
+      'a name in the query is percent-enc',
     )
   })
 
@@ -338,11 +343,12 @@ describe('targets', () => {
   })
 
   it('begin with the base path, exactly once', () => {
-    const parse = (target: string) => parseTarget('POST', target, '/base')
-    expect(parse('/base/v1/table/t/drop/')).toMatchObject({ id: ['t'], operation: { name: 'DropTable' } })
-    for (const other of ['/v1', '/base/base/v1', '/basement/v1', '/Base/v1'])
-      expect(() => parse(`${other}/table/t/drop`)).toThrow(expect.objectContaining({ status: 404 }) as Error)
-    expect(() => parse('/base/v1/table/t/explode')).toThrow(expect.objectContaining({ status: 406 }) as Error)
+    expect(parseTarget('POST', '/base/v1/table/t/drop/', '/base')).toMatchObject({ id: ['t'] })
+    const others = ['/v1', '/base/base/v1', '/basement/v1', '/Base/v1']
+    expect(others.map((other) => statusOf('POST', `${other}/table/t/drop`, '/base'))).toEqual(
+      others.map(() => 404),
+    )
+    expect(statusOf('POST', '/base/v1/table/t/explode', '/base')).toBe(406)
   })
 
   it('with a part that is not UTF-8 are refused by the name of the part', () => {
@@ -360,9 +366,9 @@ describe('targets', () => {
   })
 })
 
-function statusOf(method: string, target: string): number {
+function statusOf(method: string, target: string, basePath?: string): number {
   try {
-    parseTarget(method, target)
+    parseTarget(method, target, basePath)
     return 200
   } catch (error) {
     if (error instanceof CatalogError) return error.status

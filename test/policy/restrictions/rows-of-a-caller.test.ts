@@ -116,3 +116,21 @@ it('restrictions are combined once, whoever they apply to', () => {
   expect(al?.columns).toEqual(new Map())
   expect(bo?.columns).toBe(al?.columns)
 })
+
+it('a table has its own restriction, also by a rule whose columns depend on its tags', () => {
+  const tables = {
+    a: { columns: { id: 'number', ssn: { type: 'text', tags: ['pii'] } } },
+    b: { columns: { email: 'text' } },
+  }
+  const restrict = [
+    { id: 'tagged', subjects: { groups: ['analysts'] }, tables: ['a', 'b'], columns: { without: ['pii'] } },
+    { id: 'listed', subjects: { groups: ['analysts'] }, tables: ['c'], columns: { x: 'text' } },
+  ]
+  const set = compilePolicySet([{ name: 'crm', namespace: ['crm'], tags: { tables }, restrict, rules: [] }])
+  const columns = ['a', 'b', 'c', 'a'].map(
+    (table) =>
+      set.findRestriction(createAuthorizationRequest(analyst, 'QueryTable', 'table', ['crm', table]))
+        ?.columns,
+  )
+  expect(columns.map((each) => [...(each?.keys() ?? [])])).toEqual([['id'], ['email'], ['x'], ['id']])
+})
