@@ -115,7 +115,7 @@ const minSavedBytes = 512
 export class MessageFrames {
   /** Whether the schema has been handled. */
   hasSchema = false
-  /** Bytes of what is incomplete, and of the rest, that are in memory. */
+  /** Total length of `#partialChunks`. */
   heldBytes = 0
   readonly #onMessage: (message: ArrowMessage, metadata: Buffer) => void
   readonly #maxRestBytes: number

@@ -18,7 +18,7 @@ const footerEndLength = 10
 
 /**
  * Removes the metadata of a message, and that of its schema and fields except extension types, in place: the length stays,
- * and what was removed is zeros. The schema must have been read before (`readSchema`), which bounds the work. Throws
+ * and zeros replace the removed bytes. The schema must have been read before (`readSchema`), which bounds the work. Throws
  * RangeError for offsets outside of the message.
  */
 export function removeMessageMetadata(metadata: Uint8Array): void {

@@ -1,6 +1,6 @@
 /**
  * The audit log. `openAuditLog` writes: a change whose intent could not be made durable is refused. All readers skip and
- * report what is no record of the log; `verifyAuditLog` says whether anything was changed, removed or added.
+ * report lines that are no records of the log; `verifyAuditLog` reports changed, removed and added ones.
  */
 export { clockToleranceMs, findUnexplained, type ListedVersion } from './compare/find-unexplained.ts'
 export { type Comparison, readComparison, saveComparison } from './compare/last-comparison.ts'

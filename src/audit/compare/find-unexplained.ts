@@ -24,7 +24,7 @@ export function findUnexplained(
   let latest: number | undefined
   const open: ListedVersion[] = []
   for (const { version, time } of versions.toSorted((one, other) => one.version - other.version)) {
-    // Whoever writes a version states its time: it is not older than those before it.
+    // The writer of a version can state a wrong time, but no version is older than those before it.
     if (time !== undefined) latest = Math.max(time, latest ?? time)
     const isOld = latest !== undefined && latest <= begin
     if (!isOld && !records.stated.has(version)) open.push({ version, time: latest })

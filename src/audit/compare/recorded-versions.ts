@@ -135,7 +135,7 @@ export function createRecordedVersions(
     first: () => first,
     /** When the logs were last read. */
     readAt: () => readAt,
-    /** Adds what was recorded since the last reading. Rejects if a log cannot be read. */
+    /** Adds the records since the last reading. Rejects if a log cannot be read. */
     async read(): Promise<void> {
       const begin = readAt === -Infinity ? since : new Date(readAt)
       readAt = Date.now()
@@ -174,7 +174,7 @@ interface VersionChange {
   readonly version?: number | undefined
 }
 
-/** Lists the branches of which a change makes one version each. */
+/** Lists the branches that a change gives a new version, one each. */
 function listVersionChanges({
   operation,
   id,

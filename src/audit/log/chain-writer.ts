@@ -70,7 +70,7 @@ export async function openChain(options: ChainOptions, recovery: Recovery) {
     const tampering = await findTampering(isSealed)
     if (tampering !== undefined) {
       const file = getFile()
-      // What is left of the file stays as evidence; the chain continues in a new one.
+      // The damaged file stays as evidence; the chain continues in a new one.
       await rotate()
       tampered += 1
       observer.tampered?.(file, tampering)

@@ -178,7 +178,7 @@ export function createGroupCommit(
         else startFlush()
       })
     },
-    /** Seals the log up to its end with the next group, which is due now. */
+    /** Writes the next group now, and seals the log up to its end. */
     seal(): void {
       isSealDue = true
       startFlush()

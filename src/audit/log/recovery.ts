@@ -7,7 +7,7 @@ import type { SealKey } from '../records/seal-key.ts'
 import { listSegmentFiles } from '../storage/log-segments.ts'
 
 export interface Recovery {
-  /** Id of the newest chain, whoever wrote it. */
+  /** Id of the newest chain, with this key or another. */
   readonly newest: string | undefined
   /** The last record that a gateway with this key wrote; absent in an empty folder. */
   readonly previous?: ChainEnd
@@ -23,8 +23,8 @@ export interface Recovery {
 /**
  * Finds the end of the log, durably: the last record that was written with this key. What lies behind it is foreign; it
  * stays as evidence, and the next chain does not follow it. Of a chain of another key, the last seal is the end.
- * Truncates an unfinished last line: a write interrupted by a crash, never acknowledged. Reads one segment, whatever the
- * size of the log: each starts after a seal; each but the first has the intents unresolved at that time; and a chain
+ * Truncates an unfinished last line: a write interrupted by a crash, never acknowledged. Reads one segment of a log of
+ * any size: each starts after a seal; each but the first has the intents unresolved at that time; and a chain
  * appears together with the outcomes of all unresolved intents of the previous one (see chain-writer.ts).
  * Memory grows only with the number of unresolved intents.
  */
@@ -68,7 +68,7 @@ interface SegmentEnd {
   /** The lines behind `end`: the number of the first one, and how many there are. */
   line: number
   lines: number
-  /** What is wrong with a line before `end`. */
+  /** The error in a line before `end`. */
   damage?: string
   /** Number of bytes up to and including the last newline. */
   length: number

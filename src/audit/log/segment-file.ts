@@ -13,7 +13,7 @@ const openFlags =
 /** Creates a file that grows by groups of lines, each durable or absent. Readers may see lines that are not durable yet. */
 export async function createSegmentFile(createdPath: string) {
   const handle = await open(createdPath, openFlags, 0o640)
-  // Of the open file, whatever the path refers to later.
+  // Of the open file: the path may refer to another one later.
   const { dev, ino } = await handle.stat()
   let path = createdPath
   /** Number of durable bytes. */

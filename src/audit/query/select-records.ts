@@ -20,7 +20,7 @@ const recordsOfKind = {
 export interface RecordFilter {
   /** Request id: `instance` of an error, and the header `x-request-id`; of 8 characters or more, also the start of one. */
   readonly request?: string | undefined
-  /** A table or namespace; includes what is beneath it. */
+  /** A table or namespace, with all objects beneath it. */
   readonly object?: ObjectId | undefined
   /** Includes outcomes of its changes, its refused requests, and changes of keys by or for it. */
   readonly principal?: string | undefined

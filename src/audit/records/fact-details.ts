@@ -12,7 +12,7 @@ import { isJson, type Details } from './audit-record.ts'
 /** Format version of the facts in intents (member `facts`). An intent without it contains no facts. */
 export const factsFormat = 1
 
-/** Maps of which only the keys are recorded: the values may be secrets or data. */
+/** Maps whose values are not recorded, as they may be secrets or data. */
 const keyOnlyFacts: Readonly<Record<FactOfType<'map'>, string>> = {
   metadata: 'metadata_keys',
   properties: 'property_keys',

@@ -21,7 +21,7 @@ const publicKeyFile = 'seal-public-key.pem'
 
 /**
  * Reads a PEM key (PKCS #8, Ed25519); without a file, one in the folder, generated if missing, with its public half beside
- * it, of which `onGenerated` gets the path. Throws if the key is unusable.
+ * it, whose path `onGenerated` receives. Throws if the key is unusable.
  */
 export async function openSealKey(
   folder: string,

@@ -17,7 +17,7 @@ export type ReportProblem = (problem: LogProblem) => void
 
 /**
  * Reads unverified records, oldest first, without the segments that end before a time. Damaged lines and those of another
- * writer are reported and skipped, or reject if nobody is to get the reports; an incomplete last line is ignored.
+ * writer are reported and skipped, or reject without `onProblem`; an incomplete last line is ignored.
  */
 export async function* readAuditLog(
   folder: string,
@@ -33,7 +33,7 @@ const readBytes = 64 * 1024
 
 /**
  * Reads the last `bytes` of a log, oldest record first. Skips other lines. The first segment is read from its middle, where
- * only the number of a record tells whether it lies behind the end of the log.
+ * only the number of a record shows whether it lies behind the end of the log.
  */
 export async function* readNewestRecords(
   folder: string,

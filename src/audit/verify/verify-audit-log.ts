@@ -42,7 +42,7 @@ const maxUnsealedMs = 300_000
 
 /**
  * Verifies the hashes, numbering, times, links and seals of all chains in the folder. Reports every problem, and goes on with
- * the next record, whatever its number. Memory grows only with the number of intents without an outcome. A folder without
+ * the next record even if numbers are missing. Memory grows only with the number of intents without an outcome. A folder without
  * chains is valid. One of `keys` must have signed each seal; without keys, signatures are not verified. Rejects if the folder
  * cannot be read.
  */
