@@ -190,7 +190,7 @@ export interface CatalogErrorOptions {
   readonly cause?: unknown
 }
 
-/** An error sent to the client. Its message states what was received and expected, and must be safe to show. */
+/** An error sent to the client. Its message states received and expected values, and must be safe to show. */
 export class CatalogError extends Error {
   override readonly name = 'CatalogError'
   readonly kind: ErrorName

@@ -34,7 +34,7 @@ export function parseErrorResponse(
   const sent = parse(body)
   const kind = errorNamesByCode.get(sent['code'])
   const message = sent['error']
-  // RFC 9110, section 15.6.2: whatever the code, the server does not have the operation.
+  // RFC 9110, section 15.6.2: with 501 and any code, the server does not have the operation.
   const isMissing = status === 501 || (status === 500 && isNotImplemented(message))
   const shown = reads === 'all'
   return {

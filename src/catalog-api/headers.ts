@@ -6,7 +6,7 @@ export const headerDialectNames = ['catalog', 'lance'] as const
 
 export type HeaderDialect = (typeof headerDialectNames)[number]
 
-/** Catalog headers by dialect. Inside the gateway they have the names of `catalog`, whatever client and upstream use. */
+/** Catalog headers by dialect. Inside the gateway they have the names of `catalog`, with any client and upstream. */
 export const headerDialects = {
   catalog: {
     context: 'x-catalog-ctx-',
@@ -66,7 +66,7 @@ export const lancedbServerVersion = '0.3.0'
 /**
  * The newest server version that clients know, all of whose requests the operations table covers: from 0.4 on, they write in
  * parts (`multipart_write`), from 0.5 on they read blobs, and from 0.6 on they search lists of texts by element
- * (`document_granularity`). What they would send to a newer one is unknown.
+ * (`document_granularity`). Requests to newer ones are unknown.
  */
 const newestLancedbServerVersion = '0.6.0'
 

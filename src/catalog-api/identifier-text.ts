@@ -67,8 +67,8 @@ function parseNameList(text: string): readonly string[] {
 }
 
 /**
- * Returns why a text is not one name, if it contains a separator, with what is expected instead; undefined if it contains
- * none. A slash is always a separator.
+ * Describes the separator that a text contains although it should be one name, and what `expected` returns; undefined if it
+ * contains none. A slash is always a separator.
  */
 export function describeJoinedName(
   name: string,

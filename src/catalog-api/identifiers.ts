@@ -26,7 +26,7 @@ export function parseIdentifier(text: string, delimiter: string): Identifier {
 
 /**
  * Lists the strings that no name contains in a catalog with that delimiter: some catalogs join the parts of an id by `$`,
- * unescaped, whatever the delimiter.
+ * unescaped, with any delimiter.
  */
 export function listSeparators(delimiter: string): readonly string[] {
   return [...new Set([delimiter, defaultDelimiter])]

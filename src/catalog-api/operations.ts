@@ -131,7 +131,7 @@ export interface RequirementDefinition {
 /** The query parameter, and the member of the response to its beginning, that names a multipart write. */
 export const uploadIdName = 'upload_id'
 
-/** What an entry of the table may leave out, with what it says then. */
+/** The members that an entry of the table may omit, with their defaults. */
 class Defaults {
   /** The official method. Requests to an upstream have it, except for HEAD. */
   readonly method: 'GET' | 'POST' = 'POST'
@@ -223,8 +223,7 @@ class Defaults {
   readonly references: 'lists' | 'names' | undefined = undefined
   /**
    * How callers who may read a part of a table can use the operation on it: by a query or a count that is restricted to the
-   * part, by a description without the rest, or as it is, since it says nothing of rows and columns. All others are denied to
-   * them.
+   * part, by a description without the rest, or unchanged, since it shows no rows and columns. All others are denied to them.
    */
   readonly readsPart: ReadsPart | undefined = undefined
   /** The response lists these objects, so it is filtered by visibility. */
@@ -445,7 +444,7 @@ function onJob<const Entry extends Known<Entry>>(path: string, effect: Effect, e
   return { ...onAll(`jobs/${path}`, allows(effect)('admin', undelegated), entry), namesJob: true, errors }
 }
 
-/** Grants of the server itself, beside the policies of the gateway: whoever may add one could open every table there. */
+/** Grants of the server itself, beside the policies of the gateway: one more could open every table there. */
 function onGrants<const Entry extends Known<Entry>>(path: string, effect: Effect, entry: Entry) {
   const access = { effect, group: undefined, isDelegated: false }
   // A subject may be an API key.
@@ -904,7 +903,7 @@ export const operations = {
     unknownBranch: 'always',
   }),
   // The following are operations of the remote client of LanceDB that the interface does not have.
-  // It displaces what others have in the cache.
+  // It evicts cached data of others.
   PrewarmTableIndex: onTable('index/{index_name}/prewarm', reads('index', delegated), {
     summary: 'Loads an index of a table into the cache of the server',
     body: 'none',
@@ -1088,7 +1087,7 @@ export type ExtraOperationName = string & { readonly [isExtra]: true }
 
 export type AnyOperationName = OperationName | ExtraOperationName
 
-/** What is known of an operation: its entry, completed. */
+/** The entry of an operation, completed. */
 export interface Operation extends Required<Omit<Definition, 'query' | 'facts' | 'emptyIsAbsent'>> {
   readonly name: AnyOperationName
   readonly query: ReadonlyMap<string, ParameterType>

@@ -25,7 +25,7 @@ export const extraPermissions = {
   ChooseLocation: { group: 'admin', object: 'table', facts: 'of the request', isDelegated: false },
   /** Choose the storage access of a table: endpoint, bucket, account. */
   ChooseStorage: { group: 'admin', object: 'table', facts: 'of the request', isDelegated: false },
-  /** Run SQL or code that reads arbitrary tables. Decided at the root, whatever table the request is for. */
+  /** Run SQL or code that reads arbitrary tables. Decided at the root, for requests on any table. */
   ReadAnyTable: { group: 'admin', object: 'none', facts: 'none', isDelegated: false },
   /** Let a column of a table be computed by a registered function. Decided on the function. */
   UseFunction: { group: 'admin', object: 'function', facts: 'none', isDelegated: false },
@@ -52,7 +52,7 @@ interface EffectPermissionDefinition {
     | 'branch of the request'
     | 'of the replaced table'
     | 'none'
-  /** Whether what it permits is a change by itself; the others are about how an operation does its work. */
+  /** Whether it permits a change by itself; the others are about how an operation does its work. */
   readonly isChange?: true
   /** Whether policies of delegated namespaces may allow it: its effects must stay in the namespace. */
   readonly isDelegated: boolean
@@ -81,13 +81,13 @@ export function isExtraOperationName(permission: Permission): permission is Extr
 export interface PermissionTable {
   /** Permissions of the catalog API, then those of extra operations. */
   readonly names: readonly Permission[]
-  /** Groups with their permissions. The group `references` and what is in no group are not even in `all`. */
+  /** Groups with their permissions. Permissions of the group `references` or of no group are not even in `all`. */
   readonly groups: ReadonlyMap<string, readonly Permission[]>
-  /** Everything that changes something, also what is in no group. */
+  /** All permissions to change something, also those of no group. */
   readonly changes: readonly Permission[]
 }
 
-/** Groups that consist of other groups, and of what is directly in them. */
+/** Groups that contain other groups, besides their own permissions. */
 const groupParts: ReadonlyMap<string, readonly PermissionGroup[]> = new Map([
   ['admin', ['index', 'schema', 'admin']],
   ['read', ['browse', 'query']],

@@ -93,8 +93,8 @@ function decodeQuery(text: string, label: string): string {
 const extraEncodedCharacters = /[!'()*]/g
 
 /**
- * Decodes a part of a request target once. `label` names it in errors. Throws InvalidInput (400) for what is not UTF-8,
- * and for a NUL character.
+ * Decodes a part of a request target once. `label` names it in errors. Throws InvalidInput (400) for text that is
+ * not UTF-8 or has a NUL character.
  */
 export function decodeComponent(text: string, label: string): string {
   let decoded: string

@@ -16,7 +16,7 @@ import type { Identifier } from './identifiers.ts'
 export interface Requirement extends RequirementDefinition {
   readonly permission: OperationName | EffectPermission
   readonly on: RequirementTarget
-  /** Without the permission the request continues, and what it would give is removed from the response. */
+  /** Without the permission the request continues, and credentials are removed from the response. */
   readonly isWithheld: boolean
 }
 

@@ -20,7 +20,7 @@ const placeholder = '{}'
 /** The routes of the catalog API, its aliases included. */
 export const builtInRoutes: RouteTable<BuiltInOperation> = createRoutes(operationNames.map(getOperation))
 
-/** Creates the routes of the catalog API and of extra operations, none of which may unify with another. */
+/** Creates the routes of the catalog API and of extra operations. No two paths may unify. */
 export function createRouteTable(extraOperations: readonly Operation[]): RouteTable {
   return new Map<string, Route<Operation>>([...builtInRoutes, ...createRoutes(extraOperations)])
 }

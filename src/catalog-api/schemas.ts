@@ -29,7 +29,7 @@ const file: SchemaFile = JSON.parse(readFileSync(new URL('schemas.json', import.
 
 export const schemaDefinitions = file.$defs
 
-/** Returns undefined for an extra operation, of which only the settings say something. */
+/** Returns undefined for an extra operation, which only the settings describe. */
 export function findSchemas(name: string): OperationSchemas | undefined {
   return isOperationName(name) ? file.operations[name] : undefined
 }

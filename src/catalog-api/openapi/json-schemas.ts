@@ -6,7 +6,7 @@ const maxInt32 = 2 ** 31 - 1
 
 /**
  * Describes the form of requests and responses that the interface documents, in terms that generators of clients
- * understand. What is accepted besides (null for absent members, other forms of the same value) is not described.
+ * understand. Other accepted forms (null for absent members, other forms of the same value) are not described.
  * `components` are `describeDefinitions`.
  */
 export function describeSchema(schema: JsonSchema, components: ReadonlyMap<string, JsonSchema>): JsonSchema {
