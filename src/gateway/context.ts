@@ -4,9 +4,9 @@ import type { Principal } from '../identity/index.ts'
 import type { Upstream } from './upstream/upstream.ts'
 
 /*
- * The context of a request: one object that each stage changes, by `advance` only. It dies with its request: what outlives
- * that copies out what it needs. A stage adds members, and the files of the later stages define their types. None replaces a
- * member of an earlier one, but `authorize_body` the principal and the head permit of a body that took long.
+ * The context of a request: one object that each stage changes, by `advance` only. It dies with its request:
+ * longer-lived objects copy its values. A stage adds members, and the files of the later stages define their types. None
+ * replaces a member of an earlier one, but `authorize_body` the principal and the head permit of a body that took long.
  */
 
 /** A request whose head is well-formed and unambiguous. */

@@ -44,7 +44,7 @@ export function sendErrorResponse(
   // Headers of the error, such as the version of an upstream, take precedence.
   const own = removeHeaders(gatewayHeaders(context), new Set(Object.keys(error.headers)))
   const headers = ['content-type', 'application/json', 'content-length', String(body.length), ...own]
-  // Nobody without a credential may make the gateway read an upload.
+  // The gateway reads no upload of an unauthenticated caller.
   response.abandonBody(context.isAuthenticated && error.reason !== 'body_timeout')
   // Bytes for a tunnel may follow.
   if (error.reason === 'connect_not_supported') response.keepAlive = false

@@ -136,7 +136,7 @@ const pemGrammar = /^-----BEGIN CERTIFICATE-----\r?\n([^-]+)-----END CERTIFICATE
 
 /**
  * Parses the `x-forwarded-client-cert` of Envoy: one element, with `Cert`, a PEM certificate that is encoded like a URL.
- * Envoy does not quote what it takes from a certificate, so a name in it could pretend to be `Cert`: the `Hash`, which
+ * Envoy does not quote values from a certificate, so a name in it could pretend to be `Cert`: the `Hash`, which
  * Envoy always adds, must be that of the certificate.
  */
 function parseForwardedClientCert(value: string): X509Certificate {

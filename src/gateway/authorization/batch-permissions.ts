@@ -46,7 +46,7 @@ export function findMembers(value: unknown, name: string, found: unknown[] = [])
   return found
 }
 
-/** Yields what is at the path in the value; undefined if nothing is. */
+/** Yields the values at the path in the value; undefined for a missing one. */
 function* followPath(value: unknown, path: readonly string[]): Generator<unknown, void, void> {
   const [name, ...rest] = path
   if (name === undefined) yield value

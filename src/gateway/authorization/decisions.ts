@@ -152,8 +152,8 @@ function listHints(
   policies: PolicySet,
 ): readonly string[] {
   const contact = findContact(policies, request, decision)
-  // A rule beneath the object would tell that there is something beneath. One can cover some names only, so it would tell a
-  // caller that one of them was guessed.
+  // A rule beneath the object would reveal that there is something beneath. One can cover some names only, so it would
+  // reveal that a caller guessed one of them.
   const grounds = includesSubtree === true ? undefined : findGrounds(policies, request, decision)
   // What the caller stated, and perhaps did not know that it decides, such as the branch that a client has checked out.
   const decisive = factWords.flatMap(([fact, word]) => {
@@ -238,7 +238,7 @@ export function replaceMessage(
   return new CatalogError(kind, message, { status, headers })
 }
 
-/** The table of the route and those of the entries of a batch, with what is done to them. */
+/** The table of the route and those of the entries of a batch, with the operations on them. */
 function listTables({ route, permit }: PermittedRequest) {
   const ofEntries = permit.decisions.flatMap(({ requiredPermission: { entry, permission, id } }) => {
     const operation = entry && findOperation(permission)

@@ -32,7 +32,6 @@ import { getMember, type JsonObject } from '../facts/stated-facts.ts'
 import type { RequiredPermission } from './required-permission.ts'
 import type { Matched } from '../context.ts'
 
-/** What was read of a body. */
 interface RequestBody {
   readonly members: JsonObject
   readonly job?: StartedWork | undefined
@@ -173,7 +172,7 @@ function applies(
 
 const root: Identifier = []
 
-/** Lists the objects that the requirement concerns, with what is special about the permission on each. */
+/** Lists the objects that the requirement concerns, with the parts of the required permission that differ by object. */
 function* listTargets(
   { permission, on, isWithheld }: Requirement,
   { operation, id }: RouteMatch,

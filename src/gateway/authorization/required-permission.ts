@@ -19,7 +19,7 @@ export interface RequiredPermission {
   readonly entry?: { readonly members: JsonObject; readonly stated: StatedFacts }
   /**
    * What happens instead of a refusal: the entries of a batch decide if no rule matches the batch itself; credentials
-   * are removed from the response; a listing that no rule matches shows what is visible below; the permission of the
+   * are removed from the response; a listing that no rule matches shows visible objects below; the permission of the
    * operation that started a job decides if no rule matches the operation on the job.
    */
   readonly fallback?: 'entries-decide' | 'job-decides' | 'withheld' | 'visibility-decides' | undefined

@@ -18,7 +18,7 @@ export interface CheckedBody {
   readonly allowedMembers: ReadonlySet<string>
   readonly payloadType: string | undefined
   /**
-   * Creates what is forwarded, with the authorized facts in all their sources. To be called once. `check` is called while
+   * Creates the body to forward, with the authorized facts in all their sources. To be called once. `check` is called while
    * a body streams, and before the last byte of it is sent; if it rejects, the upstream never receives a complete body.
    */
   createPayload(stated: StatedFacts, check: CheckDecision): Payload

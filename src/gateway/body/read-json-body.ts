@@ -25,7 +25,7 @@ interface JsonBodyOptions {
   readonly openJob: (jobId: string) => NamedWork | undefined
 }
 
-/** What has been read of a body. */
+/** The members of a body so far. */
 interface ReadMembers {
   readonly members: Record<string, unknown>
   /** The object `query` of the body, once a member of it has been read. */

@@ -84,7 +84,7 @@ function* readStated(body: Buffer, { entries }: Operation): Steps<JsonObject> {
 }
 
 function getResult(status: number, { effect }: Operation): OutcomeEntry['result'] {
-  // Not modified: what was read is unchanged.
+  // Not modified: a successful read.
   if (status < 300 || (status === 304 && effect === 'read')) return 'committed'
   // Not implemented: the upstream has not even tried.
   return status < 500 || status === 501 ? 'rejected' : 'unknown'
@@ -108,7 +108,7 @@ export function isFailureStatus(status: number): boolean {
   return status >= 500 || status === unknownOutcomeStatus
 }
 
-/** Whether the response leaves open what was done: an error that the catalog itself has not stated. */
+/** Whether the result of the change is unknown: the response is an error, but not one of the catalog itself. */
 export function leavesOpen(
   { status, body }: UpstreamResponse,
   { route: { operation } }: SentChange,
@@ -117,9 +117,9 @@ export function leavesOpen(
 }
 
 /**
- * The error for a change that may have been done: with its reason, and a status that no client takes for an invitation
- * to send the change again. 502, 503 and 504 are for what was certainly not done. The error of a read, one of the client (4xx), and what
- * is no CatalogError are returned unchanged.
+ * The error for a change that may have been done: with its reason, and a status after which no client sends the change
+ * again. 502, 503 and 504 are for changes that were certainly not done. Errors of reads, of the client (4xx), and others
+ * than CatalogErrors are returned unchanged.
  */
 export function toUnknownOutcome<Failure>(
   error: Failure,
@@ -136,8 +136,8 @@ export function toUnknownOutcome<Failure>(
 }
 
 /**
- * A request of which nothing was sent changes nothing. An Arrow stream marks its own end, so a catalog may have accepted it
- * as complete before the request was.
+ * A request changes nothing before its first byte is sent. An Arrow stream marks its own end, so a catalog may have
+ * accepted it as complete before the request was.
  */
 function isUnchanged(error: unknown): boolean {
   return !(error instanceof AttemptFailed) || error.progress === 'unsent'

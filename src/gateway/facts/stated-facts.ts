@@ -114,7 +114,7 @@ function readFacts(operation: Operation, read: ReadSource): StatedFacts {
   return facts
 }
 
-/** Some catalogs take a fact from the properties, whatever the case of its key there. */
+/** Some catalogs take a fact from the properties, by a key in any case. */
 function readProperty(facts: StatedFacts | undefined, name: string): string | undefined {
   for (const key of facts?.properties?.keys() ?? []) {
     if (key === name || key.toUpperCase().toLowerCase() !== name) continue

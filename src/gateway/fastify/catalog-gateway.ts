@@ -65,7 +65,7 @@ declare module 'fastify' {
  * Mounts the gateway in a Fastify application, over HTTP/1.1: every request below the prefix is authenticated,
  * authorized, limited, checked and audited as by `catalog-gateway serve`. `onRequest` hooks of the application run before;
  * its parsers, validation and error handlers do not see these requests. Rejects for unusable settings or files;
- * `app.close()` closes what was opened.
+ * `app.close()` closes the gateway.
  */
 export const catalogGateway = fastifyPlugin(
   async (app: FastifyInstance, options: CatalogGatewayOptions): Promise<void> => {

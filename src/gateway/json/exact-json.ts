@@ -15,7 +15,7 @@ class ExactNumber {
 
 /** Matches every text that contains a number with many digits or an exponent. */
 const possiblyInexact = /[\d.]{16}|\d[eE]/
-/** Escapes and quotes tell numbers from digits in strings. */
+/** Escapes and quotes distinguish numbers from digits in strings. */
 const tokens = /\\.|"|-?\d[\d.eE+-]*/g
 const maxExactDigits = 15
 

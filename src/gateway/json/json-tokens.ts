@@ -109,7 +109,7 @@ export function skipColon(text: Buffer, from: number): number {
   return skipSpaces(text, at + 1)
 }
 
-/** Skips what is between the quotes of a string: up to the last quote, or as far as it is read. */
+/** Skips the text between the quotes of a string: up to the closing quote, or for `maxBytes`. */
 export function skipText(text: Buffer, from: number, maxBytes: number): number {
   const end = from + maxBytes
   let at = from

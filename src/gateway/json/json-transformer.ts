@@ -80,8 +80,8 @@ interface Edit {
 }
 
 /**
- * What a text may be. `object`: one, `null` or nothing; no object in it may repeat a name, of which parsers read the first or the
- * last. `any`: any JSON value or nothing, of which each member is visited, even if its name is repeated.
+ * The accepted values. `object`: one, `null` or nothing; no object in it may repeat a name, because parsers differ in
+ * whether the first or the last counts. `any`: any JSON value or nothing; members with a repeated name are all visited.
  */
 type JsonRoot = 'object' | 'any'
 
@@ -270,7 +270,7 @@ export class JsonTransformer {
     const text = this.#text
     for (let at = end; ; at += 1) {
       const level = this.#levels.at(-1)
-      // What is skipped has members that nobody has visited.
+      // Members within a skipped value were not visited.
       if (level?.member !== undefined) this.#endMember(level.member, at)
       at = skipSpaces(text, at)
       if (level === undefined) {
@@ -308,7 +308,7 @@ export class JsonTransformer {
     this.#edits.splice(this.#findEdit(from), Number.POSITIVE_INFINITY, { from, to, bytes })
   }
 
-  /** Index of the first edit behind an offset. What is edited is near the end, so it is searched from there. */
+  /** Index of the first edit behind an offset. Searches from the end: new edits are near it. */
   #findEdit(at: number): number {
     let index = this.#edits.length
     while (index > 0 && (this.#edits[index - 1]?.from ?? 0) >= at) index -= 1

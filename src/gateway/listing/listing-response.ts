@@ -152,8 +152,8 @@ async function readUpstream(
 }
 
 /**
- * The header that lists missing namespaces, of which the caller may see all: name and value, or nothing if there are none. Names
- * of upstreams are settings, for the log alone.
+ * The header that lists missing namespaces, all visible to the caller: name and value, or nothing if there are none.
+ * Names of upstreams are settings, for the log alone.
  */
 function createIncompleteHeader(namespaces: readonly Identifier[], delimiter: string): readonly string[] {
   if (namespaces.length === 0) return []

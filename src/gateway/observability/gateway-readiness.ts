@@ -47,7 +47,7 @@ export function createReadinessChecks(
     },
   }
   // Other replicas have the same upstreams, API server and key store; and without its upstream, a gateway still responds
-  // with errors that clients understand. What was not reloaded would make a restart fail.
+  // with errors that clients understand. A file that could not be reloaded would make a restart fail.
   const warnings = {
     policy_folders: () =>
       describeNames('the last policies stay in force; not reloaded', policies.listFailingFolders()),

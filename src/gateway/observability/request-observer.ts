@@ -18,7 +18,7 @@ export type RequestObserver = ReturnType<typeof createRequestObserver>
 /** By reason: neither connections without requests nor shadow policies must fill the disk with log lines. */
 const maxLinesPerSecond = 10
 
-/** Creates what tells metrics, log, traces and audit log of the events of requests. */
+/** Creates the observer that reports events of requests to metrics, log, traces and audit log. */
 export function createRequestObserver(
   metrics: Metrics,
   gatewayLog: GatewayLog,

@@ -39,7 +39,7 @@ function filterOperations(tags, text) {
 }
 
 /**
- * A field of which the text filters the operations, and the number of operations that it finds.
+ * A field whose text filters the operations, and the number of matching operations.
  * @param {any} system of Swagger UI
  */
 function createOperationSearch({ React: { createElement } }) {

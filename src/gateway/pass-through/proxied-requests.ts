@@ -151,7 +151,7 @@ export function createProxiedRequests(
   }
 }
 
-/** The error that a client gets for any other: internal, or that of what it sent. */
+/** Converts an error to one for the client: 4xx if the request caused it, otherwise internal. */
 function toPassThroughError(error: unknown): CatalogError {
   if (error instanceof RequestError) return refusal('malformed_request', 'malformed HTTP/1.1 request')
   const status = error instanceof Error && 'statusCode' in error ? Number(error.statusCode) : 0

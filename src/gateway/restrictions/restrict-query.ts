@@ -52,9 +52,9 @@ type SearchColumn = '_distance' | '_score' | undefined
 const vectorIndexColumn = 'query_index'
 
 /**
- * Restricts a query to visible columns and rows. Names of columns come from the policy, filters are printed anew,
- * and what depends on hidden rows is refused: row ids have gaps, an index of vectors finds other neighbors, and a filter
- * after a search leaves fewer rows. Throws InvalidInput (400).
+ * Restricts a query to visible columns and rows. Names of columns come from the policy, filters are parsed and
+ * printed, and results that depend on hidden rows are refused: row ids have gaps, an index of vectors finds other
+ * neighbors, and a filter after a search leaves fewer rows. Throws InvalidInput (400).
  */
 export function restrictQuery(
   query: JsonObject,
@@ -149,7 +149,7 @@ function assertTextQuery(query: unknown, { columns, rows }: CallerRestriction): 
 }
 
 /**
- * Counts the parts that have words. Whatever the form of the query, they name the columns in which the words are searched
+ * Counts the parts that have words. In every form of the query, they name the columns in which the words are searched
  * (`fullTextQuerySchema`). Throws InvalidInput (400) for a part without columns or with a hidden one.
  */
 function countWords(part: unknown, columns: VisibleColumns): number {

@@ -13,8 +13,8 @@ interface RestrictableRequest {
 }
 
 /**
- * Restricts a request to what the policies leave of its table. Returns what is sent, and the columns that the response
- * may have; undefined if it has no rows. Throws InvalidInput (400) for what cannot be restricted.
+ * Restricts a request to the visible part of its table. Returns the payload to send, and the columns that the response
+ * may have; undefined if it has no rows. Throws InvalidInput (400) for a request that cannot be restricted.
  */
 export function restrictRequest(
   request: RestrictableRequest,

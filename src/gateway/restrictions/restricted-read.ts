@@ -2,7 +2,7 @@ import { type CatalogError, quoteForMessage, refusal, type RefusalReason } from 
 import { type CallerRestriction, FilterError, printFilter, type VisibleColumns } from '../../policy/index.ts'
 import type { JsonObject } from '../facts/stated-facts.ts'
 
-/** What is changed in the members of a request: a new value, or undefined for a member that is removed. */
+/** New values of members of a request; undefined for a member that is removed. */
 export type MemberChanges = ReadonlyMap<string, unknown>
 
 /** The reasons of refusals: what a request has that a restriction does not leave, or that cannot be checked. */
@@ -31,8 +31,8 @@ export function isAbsent(value: unknown): value is undefined | null {
 }
 
 /**
- * Throws InvalidInput (400) for a member that is not among those that are understood, so that none is passed on unread, and unless
- * the newest version of the main branch is read: older ones may hold what is hidden.
+ * Throws InvalidInput (400) for a member that is not among those that are understood, so that none is passed on unread,
+ * and unless the newest version of the main branch is read: older ones may hold hidden data.
  */
 export function assertUnderstood(members: JsonObject, understood: ReadonlySet<string>): void {
   for (const [name, value] of Object.entries(members)) {
@@ -49,8 +49,8 @@ export function assertUnderstood(members: JsonObject, understood: ReadonlySet<st
 }
 
 /**
- * Returns the filter that the engine gets: that of the restriction and that of the caller, both printed anew; undefined
- * if there is none. Throws InvalidInput (400) for a filter that the grammar does not have.
+ * Returns the filter that the engine gets: that of the restriction and that of the caller, both parsed and printed;
+ * undefined if there is none. Throws InvalidInput (400) for a filter that the grammar does not have.
  */
 export function restrictFilter(
   member: string,

@@ -104,7 +104,7 @@ function toBadResponse<Result>(read: () => Result): Result {
   }
 }
 
-/** The members of a description that tell nothing of hidden rows and columns. */
+/** The members of a description that reveal nothing about hidden rows and columns. */
 const describedMembers: ReadonlySet<string> = new Set(['table', 'namespace', 'version', 'schema'])
 
 /**

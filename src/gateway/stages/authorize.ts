@@ -23,7 +23,7 @@ class HeadPermit extends Decisions {
   }
 }
 
-/** A request that the policies allow, as far as its head can tell. */
+/** A request whose head the policies allow. */
 export interface Authorized extends Authenticated {
   readonly headPermit: HeadPermit
 }

@@ -50,7 +50,7 @@ interface PlaceOptions extends AuthorizeBodyOptions, Pick<LimitOptions, 'limits'
 }
 
 /**
- * Stage 8: finds the upstream of all objects that the request concerns, and creates what it receives. Throws InvalidInput
+ * Stage 8: finds the upstream of all objects that the request concerns, and creates the request to it. Throws InvalidInput
  * (400, 406, 409) for a request that no upstream can process as a whole, ServiceUnavailable (503) if it cannot be
  * forwarded now: no intent is written for it, and LimitExceeded (429) for entries of a batch beyond a limit.
  */

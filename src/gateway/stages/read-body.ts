@@ -71,7 +71,7 @@ function checkBody(
   return readJsonBody(request, body, { limits, needsAllMembers: needsAllMembers(request), openJob })
 }
 
-/** Whether all members of a JSON body are needed: to decide, to list, or to restrict what is read, or to try that. */
+/** Whether all members of a JSON body are needed: to decide, to list, or to restrict a read, also in a dry run. */
 function needsAllMembers({ route: { operation }, headPermit }: Authorized): boolean {
   const restriction = headPermit.restriction ?? headPermit.shadowRestriction
   return isDecidedByMembers(operation) || operation.lists !== undefined || restriction !== undefined

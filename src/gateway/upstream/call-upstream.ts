@@ -57,7 +57,7 @@ async function runTracedAttempt(
  * Sends a request to an upstream, with the headers of each of its requests, when a slot of its pool is free and the
  * circuit is closed. A request that `mayRetry` (a read whose body is in memory) is retried once if the connection failed
  * before the response began; any request in memory, if the upstream refuses a credential that has been replaced. Other
- * responses are not retried, whatever their status: a 503 with `retry-after` tells the client when to retry, and
+ * responses of any status are not retried: a 503 with `retry-after` states when the client can retry, and
  * retries of the gateway would only add to the load. Rejects with AttemptFailed if the request was sent, else with
  * ClientDisconnected or ServiceUnavailable (503).
  */

@@ -15,7 +15,7 @@ import type { NamedWork, SealedIds } from '../sealed-tokens.ts'
 import type { CallerRestriction } from '../../policy/index.ts'
 import { trimDescription } from '../restrictions/restricted-response.ts'
 
-/** What is changed in the JSON of a response. */
+/** Changes of the JSON of a response. */
 interface ResponseEdits {
   /** Whether storage credentials are removed at any depth. Options that only say where the store is remain. */
   readonly withholdsCredentials: boolean

@@ -60,7 +60,7 @@ export interface UpstreamCallOptions {
 
 /** Checks and changes a response that is streamed. Nothing is sent before the first bytes that a filter returns. */
 interface ResponseFilter {
-  /** Returns what is sent next: parts of the chunk, or memory that is not reused. Throws TransportError. */
+  /** Returns the next bytes to send: parts of the chunk, or memory that is not reused. Throws TransportError. */
   push(chunk: Buffer): readonly Buffer[]
   /** Returns the last bytes that are sent. Throws TransportError. */
   end(): readonly Buffer[]

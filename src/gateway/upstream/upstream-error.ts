@@ -20,7 +20,7 @@ const missingOperation = 'the upstream does not have this operation'
 const forwardedErrorHeaders = ['retry-after', 'content-range', lancedbServerHeader]
 
 /**
- * Converts an error response of the upstream, in whatever format (HTML, truncated, compressed, empty), to an error of
+ * Converts an error response of the upstream, in any format (HTML, truncated, compressed, empty), to an error of
  * the interface. The code is preserved, and for client errors the first line of the message without paths, and the context;
  * everything else becomes the `cause`, for the log. If the upstream rejects the credential of the gateway, the error is 502; if it
  * rejects that of the caller, 401. `reads` is that of `parseErrorResponse`.

@@ -20,7 +20,7 @@ export type UpstreamOptions = UpstreamAccess & {
   readonly bounds?: Partial<UpstreamBounds> | undefined
 }
 
-/** A catalog behind the gateway, with its connections and what is known of how it is. */
+/** A catalog behind the gateway, with its connections and health. */
 export type Upstream = ReturnType<typeof createUpstream>
 
 /** Builds the request target for `upstream`. Throws InvalidInput (400) for an id that the upstream could misread. */

@@ -51,7 +51,7 @@ export function createUpstreams(options: readonly UpstreamOptions[], report?: Re
   }
 }
 
-/** Returns the id, if a request for it is possible and would be sent to that upstream. `onInvalid` is told why it is not. */
+/** Returns the id, if a request for it is possible and would be sent to that upstream. `onInvalid` gets why it is invalid. */
 export function findServedId(
   upstreams: Pick<Upstreams, 'forId'>,
   upstream: Upstream,
