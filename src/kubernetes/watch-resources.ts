@@ -73,7 +73,7 @@ const defaultTiming: WatchTiming = { minDelayMs: 1_000, maxDelayMs: 30_000 }
 
 /**
  * Lists a collection whenever it has changed, and each minute, until the signal aborts. A change is only a reason to list:
- * whatever is missed or arrives late, each list is complete.
+ * each list is complete, even if changes are missed or arrive late.
  */
 export async function watchResources(options: WatchResourcesOptions): Promise<void> {
   const { client, path, onList, onError, onConnect, signal, timing = defaultTiming } = options

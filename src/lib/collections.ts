@@ -21,8 +21,8 @@ export function groupBy<Value>(
 }
 
 /**
- * Options of an LRUCache with at most so many entries, for one that may stay small: with `max`, it allocates all of its
- * lists at once, 2.8 MiB for 100,000 entries.
+ * Options of an LRUCache that may stay small: with `max`, it allocates all of its lists at once, 2.8 MiB for 100,000
+ * entries.
  */
 export function withoutReserve(maxEntries: number) {
   return { maxSize: maxEntries, sizeCalculation: () => 1 }
@@ -58,7 +58,7 @@ function getOrCreateNext<Found>({ next }: MemoNode<Found>, label: string): MemoN
   return child
 }
 
-/** Caches what is made of an object in a weak map, unless it is undefined. The object must not change. */
+/** Caches the results of `make` in a weak map, except undefined. The objects must not change. */
 export function memoizeByObject<Value extends object, Made>(
   make: (value: Value) => Made,
 ): (value: Value) => Made {

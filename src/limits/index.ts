@@ -1,6 +1,4 @@
-/**
- * What callers may use: rates, quotas and requests at once (`createLimits`), the memory of bodies, and what is shed under load.
- */
+/** Limits of callers: rates, quotas and concurrency (`createLimits`), the memory of bodies, and load shedding. */
 export { createLimits, getPrincipalKey, LimitExceeded, type Limits } from './limits.ts'
 export { FairCapacity, Overloaded } from './overload/fair-capacity.ts'
 export {

@@ -1,5 +1,3 @@
-/**
- * Accepts connections, in the clear and over TLS, and says who is at the other end of each.
- */
+/** Accepts connections, in the clear and over TLS, and identifies the peer of each. */
 export { shutDownGracefully } from './graceful-shutdown.ts'
 export { type ConnectionErrorReason, createListener, type ListenerOptions } from './listener.ts'

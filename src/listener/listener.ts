@@ -16,7 +16,7 @@ export type ConnectionErrorReason =
   | 'too_many_connections'
   | 'too_many_connections_of_client'
 
-/** Receives the requests of a listener, and what has closed connections. */
+/** Receives the requests and connection errors of a listener. */
 interface ListenerHandler extends Pick<ConnectionHandler, 'onRequest' | 'errorResponse'> {
   /** A connection was closed, or could not be accepted; `cause` is for logs. */
   readonly onConnectionError: (
@@ -246,7 +246,7 @@ function formatEnds({ localAddress, localPort, remoteAddress, remotePort }: Sock
   return `${localAddress} ${localPort} ${remoteAddress} ${remotePort}`
 }
 
-/** Whether the peer has closed the connection without waiting for the rest: not an error of what it sent. */
+/** Whether the peer has closed the connection early, which is no protocol error. */
 function isDisconnect({ code }: NodeJS.ErrnoException): boolean {
   return code === 'ECONNRESET' || code === 'EPIPE'
 }

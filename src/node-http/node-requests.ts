@@ -106,7 +106,7 @@ export function requestWithoutBody(
   })
 }
 
-/** Reports and aborts a response of which the client reads nothing for that time. */
+/** Reports and aborts a response if the client reads nothing for that time. */
 export function limitSending(
   response: ServerResponse,
   request: IncomingRequest,

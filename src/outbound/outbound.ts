@@ -98,7 +98,7 @@ function createOutbound(
     follow,
     /**
      * Opens connections with TLS files of the settings, which are followed. `setting` names them in reports:
-     * `identity.introspection`. Rejects if one of them cannot be used. `onChange` gets what is read later.
+     * `identity.introspection`. Rejects if one of them cannot be used. `onChange` gets later contents.
      */
     async openClient(
       setting: string,

@@ -205,7 +205,7 @@ function awaitConnect(socket: Socket, event: 'connect' | 'secureConnect', callba
 
 const authorityAdvice = '; set caFile or outbound.caFile if its authority is private'
 
-/** Codes of Node and OpenSSL, by what has failed; the first match counts. */
+/** Causes of failures by codes of Node and OpenSSL; the first match counts. */
 const causes: readonly (readonly [pattern: RegExp, cause: string, advice?: string])[] = [
   [/^(ENOTFOUND|EAI_)/, 'name resolution'],
   [/^(ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|EACCES|EPERM)$/, 'route'],
@@ -218,7 +218,7 @@ const causes: readonly (readonly [pattern: RegExp, cause: string, advice?: strin
 /** How OpenSSL reads a response without TLS; its message is about records. */
 const plainText = /^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG)$/
 
-/** Says for operators what has failed on the way to a host: its name, the route, the certificate or the proxy. */
+/** Describes for operators why a connection failed: the name, the route, the certificate or the proxy. */
 export function describeConnectFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   if (error instanceof ConnectError && error.code !== 'CONNECT_TIMEOUT') return `proxy: ${error.message}`

@@ -133,7 +133,7 @@ export class ClientConnection implements ControlledConnection, ResponseParserHan
     }
     const socket = this.#socket
     if (state.kind !== 'active' || socket === undefined) return
-    // What is not read cannot continue.
+    // A paused response is the gateway's own delay, not that of the upstream.
     if (socket.isPaused()) this.#lastActivityAt = now
     const inactiveMs = now - this.#lastActivityAt
     if (state.response !== undefined) {

@@ -93,8 +93,8 @@ export class SocketReader {
   }
 
   /**
-   * Reads an accepted socket. Returns the one to be used in its place, which is closed with it, so that its server counts
-   * it. Returns the accepted socket itself, which emits `data`, if it has TLS, if it is being read already, or if node does
+   * Reads an accepted socket. Returns its replacement; the accepted one closes after it, so that its server counts it.
+   * Returns the accepted socket itself, which emits `data`, if it has TLS, if it is being read already, or if node does
    * not have the property `_handle`, which is not documented: `net.createServer` has no option for it.
    */
   accept(accepted: Socket): Socket {

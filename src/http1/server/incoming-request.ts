@@ -121,7 +121,7 @@ export class IncomingRequest implements TaskOwner {
     this.#hasSentContinue = true
   }
 
-  /** Discards what has been received of a body that nothing needs. */
+  /** Discards the received part of a body that nothing needs. */
   discardReceived(): void {
     if (this.awaitsContinue) return
     this.consume(discard)

@@ -60,7 +60,7 @@ export class RequestBody implements BodySource, RequestBodyHandler {
     this.#leftMs = options.timeoutMs
   }
 
-  /** Reads the body into memory; `onBytes` is called with the length of each chunk. Rejects with what it throws. */
+  /** Reads the body into memory; `onBytes` is called with the length of each chunk. Rejects with its errors. */
   readAll(onBytes: (bytes: number) => void): Promise<Buffer> {
     this.#watcher = { chunk: ({ length }) => onBytes(length) }
     const chunks = new JoinedChunks()

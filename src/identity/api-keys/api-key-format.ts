@@ -37,7 +37,7 @@ export function assertPepper(pepper: Uint8Array): void {
   if (pepper.length < 32) throw new Error('the pepper of the API keys must have at least 32 bytes')
 }
 
-/** Returns 16 hex digits that tell peppers apart without revealing them. */
+/** Returns 16 hex digits that identify a pepper without revealing it. */
 export function identifyPepper(pepper: Uint8Array): string {
   return createHmac('sha256', pepper).update('catalog-gateway pepper').digest('hex').slice(0, 16)
 }

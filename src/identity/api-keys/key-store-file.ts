@@ -37,7 +37,7 @@ export const storedKeySchema = z
       .optional(),
     createdAt: time,
     createdBy: actorSchema.optional(),
-    /** The key of which this one is the successor. */
+    /** The predecessor of this key. */
     replaces: keyId.optional(),
     notBefore: time.optional(),
     expiresAt: time.optional(),

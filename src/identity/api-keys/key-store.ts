@@ -167,7 +167,7 @@ export function assertPepperOfKeys(pepper: Uint8Array, keys: readonly StoredKey[
 
 const maxNamed = 5
 
-/** Describes the keys that nobody can use, although they are neither revoked nor expired: they have another pepper. */
+/** Describes the keys that are unusable, although neither revoked nor expired: they have another pepper. */
 export function describeUnusableKeys(pepper: Uint8Array, keys: readonly StoredKey[]): string | undefined {
   const own = identifyPepper(pepper)
   const unusable = keys.filter(

@@ -66,7 +66,7 @@ export async function syncFolder(folder: string): Promise<void> {
  * Replaces the text of a file by the result of `change` (undefined: no file exists). Readers see the old text or the
  * new one, never a part, even after a crash. The file keeps its owner, group and mode; throws if this process may not set
  * them. A file that did not exist gets `newMode`, less the umask. `<file>.lock` serializes the changes of all processes;
- * throws if another one holds it for five seconds, and for what is not a regular file.
+ * throws if another one holds it for five seconds, and if the path is no regular file.
  */
 export async function replaceFile(
   path: string,
