@@ -1,6 +1,6 @@
 /**
- * Access policies: read and compiled (`loadPolicies`, `watchFolders`), they are a `PolicySet` that decides; reports say what it decides
- * for whom and why.
+ * Access policies: read and compiled (`loadPolicies`, `watchFolders`), they are a `PolicySet` that decides; reports
+ * explain its decisions.
  */
 export { diffPolicies } from './analysis/diff-policies.ts'
 export { explain } from './analysis/explain.ts'

@@ -29,12 +29,12 @@ import { combineRestrictions, type CallerRestriction } from './restrictions/rest
 import { formatTags } from './tags/object-tags.ts'
 import { createVisibility, type Visibility } from './visibility/visibility.ts'
 
-/** One question to the policies. What is not known may have any value. */
+/** A partly known authorization request. Unknown parts may have any value. */
 export interface Question {
   readonly permission: Permission
   readonly position: ObjectPosition
   readonly caller: KnownCaller
-  /** What is known of the input of conditions, besides the tags of the object. */
+  /** The known input of conditions, besides the tags of the object. */
   readonly input?: ConditionInput
   /** Results of conditions that are known without evaluation. */
   readonly conditions?: KnownConditions
@@ -49,7 +49,7 @@ export interface PolicySet
   readonly revision: string
   readonly documents: readonly PolicyDocument[]
   /**
-   * Evaluates a question of which not everything need be known, for analyses. `visit` sees what becomes of each rule about
+   * Evaluates a question with unknown parts, for analyses. `visit` gets the outcome of each rule about
    * the permission, from the namespace of the object upwards, and in each namespace in order; and each restriction of the
    * table that leaves a part of it to the permission. Returns with the kind of the result the rule that decides or, if the
    * result is open, an allow that may; undefined if none allows it.
@@ -126,7 +126,7 @@ export function* compileSteps(
     return createEvaluation(request, subjects.find(principal), position)
   }
 
-  /** Decides from a namespace up, by default from that of the object. What is not known counts against the caller. */
+  /** Decides from a namespace up, by default from that of the object. Unknown input counts against the caller. */
   function decideIn(evaluation: Evaluation, start?: PolicyNode): Decision {
     const rule = evaluate(evaluation, start)
     return (rule?.effect === 'deny' ? rule : (evaluation.openDeny ?? rule))?.decision ?? noRule

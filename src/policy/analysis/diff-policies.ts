@@ -51,8 +51,8 @@ export interface Answer {
 }
 
 /**
- * Compares two policy sets. The result is complete: what is not listed does not change for any caller and any result of
- * conditions, provided that conditions with equal text have equal results.
+ * Compares two policy sets. The result is complete: nothing else changes for any caller and any result of conditions,
+ * provided that conditions with equal text have equal results.
  *
  * A finite comparison suffices. A decision depends on the policies of the namespaces from the root to the object, and a
  * namespace without policies in either set is decided like its nearest ancestor with policies; so the namespaces of the
@@ -102,7 +102,7 @@ function describeRules(set: PolicySet, position: ObjectPosition, permission: Per
   return text
 }
 
-/** What is known of a request besides permission and object: its caller, and results of conditions by their text. */
+/** Known parts of a request besides permission and object: its caller, and results of conditions by their text. */
 interface Known {
   readonly caller: KnownCaller
   readonly conditions: ReadonlyMap<string, ConditionResult>
@@ -116,8 +116,8 @@ type Side = ReturnType<typeof createSide>
 type Dependency = ReturnType<ReturnType<Side>['listDependencies']>[number]
 
 /**
- * Returns a function that answers as far as that is known; the answer is undefined if it is open. Conditions that the permission
- * and the tags decide are evaluated; the results of others are those that are known.
+ * Returns a function that decides a partly known request; `answer` is undefined if it is open. Conditions that the
+ * permission and the tags decide are evaluated; the results of others are those that are known.
  */
 function createSide(set: PolicySet, position: ObjectPosition, permission: Permission) {
   const tags = formatTags(set.findTags(position))
@@ -150,7 +150,7 @@ function isSame(one: readonly Dependency[], other: readonly Dependency[]): boole
   return describe(one) === describe(other)
 }
 
-/** Inputs for which two policy sets answer differently. */
+/** Inputs for which two policy sets decide differently. */
 type Case = Omit<PolicyChange, 'operation' | keyof ObjectPosition>
 
 function findCases(before: Side, after: Side): readonly Case[] {
@@ -179,9 +179,9 @@ type Kind = (typeof kinds)[number]
 const maxCases = 50_000
 
 /**
- * Searches for inputs to which the policies answer differently, and returns the first of each kind. The search splits cases by
- * one name, group or condition at a time until both answers are certain or depend on equal rules in the same way, so it is
- * complete for all callers and results of conditions. Throws RangeError if there are too many cases.
+ * Searches for inputs for which the policies decide differently, and returns the first of each kind. The search splits
+ * cases by one name, group or condition at a time until both decisions are certain or depend on equal rules in the same
+ * way, so it is complete for all callers and results of conditions. Throws RangeError if there are too many cases.
  */
 function searchCases(before: Side, after: Side, start: Known, wanted: readonly Kind[]): readonly Case[] {
   const found = new Map<Kind, Case>()

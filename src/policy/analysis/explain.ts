@@ -35,7 +35,7 @@ interface Requirement {
   readonly decision: Decision
 }
 
-/** Returns the decision about a request and what it is based on; the lines also say what becomes of each rule about the operation. */
+/** Returns the decision about a request with its grounds; the lines also state the outcome of each rule about the operation. */
 export function explain(
   set: PolicySet,
   request: AuthorizationRequest,
@@ -52,7 +52,7 @@ export function explain(
     /** Of the response to a denial; a 404 is that for an object that does not exist. */
     status,
     ...grounds,
-    /** What is left of the table; `rows` as they are sent to the engine. */
+    /** The visible part of the table; `rows` as they are sent to the engine. */
     restriction: restriction && {
       columns: Object.fromEntries(restriction.columns),
       rows: restriction.rows,

@@ -22,13 +22,13 @@ export function formatDiff(
   return formatGroups(mergeByPolicy(changes, documents, () => '').map(({ message }) => message.split('\n')))
 }
 
-/** Prints what has the same first line beneath that. */
+/** Groups parts with the same first line, and prints that once. */
 export function formatGroups(parts: readonly (readonly string[])[]): readonly string[] {
   const groups = groupBy(parts, ([title = '']) => title)
   return [...groups].flatMap(([title, all]) => [title, ...all.flatMap((lines) => lines.slice(1))])
 }
 
-/** In several lines, the first of which names the caller. */
+/** In several lines; the first names the caller. */
 function formatChange(change: ChangeSummary): string {
   const { caller, direction, positions, operations, conditions, before, after } = change
   return [
@@ -55,7 +55,7 @@ function formatPositions(positions: readonly ObjectPosition[]): string {
   return [...texts.slice(0, maxPositions), ...(hidden > 0 ? [`${hidden} more`] : [])].join('; ')
 }
 
-/** The columns that only one of two restricted answers has. */
+/** The columns that only one of two restricted decisions leaves. */
 function formatOtherColumns(direction: string, one: Answer, other: Answer): readonly string[] {
   if (one.restriction === undefined || other.restriction === undefined) return []
   const { columns } = other.restriction

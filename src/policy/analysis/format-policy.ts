@@ -39,7 +39,7 @@ export function formatColumns(columns: RestrictionReport['columns']): string {
   return named.length === 0 ? 'none' : named.map((column) => column.join(' ')).join(', ')
 }
 
-/** What a caller sees of a table of which some columns are tagged: these, the table without them, or nothing. */
+/** The part that a caller sees of a table, perhaps with tagged columns: these, the table without them, or nothing. */
 export function formatSight(sight: Sight, tagged: readonly string[] = []): string {
   const names = tagged.join(', ')
   if (sight === 'all') return names === '' ? 'the whole table' : names

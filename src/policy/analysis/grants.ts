@@ -168,10 +168,10 @@ export function whoCanTag(set: PolicySet, permission: Permission, tag: string) {
 }
 
 /**
- * Returns the permissions of the caller by namespace, each also for what is beneath it down to namespaces with an entry of
+ * Returns the permissions of the caller by namespace, each also for objects beneath it down to namespaces with an entry of
  * their own. The result is exact: the caller is allowed something on an object if and only if the nearest entry has a
- * permit whose operations, tables and condition match, and none of its overriding denies matches. What is denied
- * unconditionally is in no permit. The groups of the principal are taken as complete.
+ * permit whose operations, tables and condition match, and none of its overriding denies matches. An unconditional
+ * denial is in no permit. The groups of the principal are taken as complete.
  */
 export function whatCan(set: PolicySet, caller: Principal) {
   const permissions = listPermissions(set.documents)
@@ -235,15 +235,15 @@ function reportAccess({ document, rule }: LocatedRule, operations: readonly Perm
   return { operations, rule: reportRule({ document, rule }), tables: rule.tables, if: rule.condition?.text }
 }
 
-/** A rule for tables of a namespace; a restriction has what it leaves of them. */
+/** A rule for tables of a namespace; a restriction has the columns and rows that it leaves. */
 type TableRule = { readonly tables: readonly string[]; readonly exceptTables?: readonly string[] } & (
   | RestrictionReport
   | (Pick<RestrictionReport, 'rule'> & { readonly columns?: undefined })
 )
 
 /**
- * Returns the rules for some tables of a namespace that concern one caller, or all. A restriction, which has what it leaves of
- * them, is one for each declared table if it selects columns by tags, and one for all others that its patterns match.
+ * Returns the rules for some tables of a namespace that concern one caller, or all. A restriction is listed once for each
+ * declared table if it selects columns by tags, and once for all others that its patterns match.
  */
 export function listTableRules(set: PolicySet, namespace: Identifier, caller?: KnownCaller) {
   return listRules(listOwnDocuments(set, namespace)).flatMap((located): readonly TableRule[] => {

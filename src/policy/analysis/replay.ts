@@ -86,7 +86,7 @@ export function countCalls(calls: readonly ReplayedCalls[]): number {
   return calls.reduce((sum, { count }) => sum + count, 0)
 }
 
-/** Decides a recorded call with the candidate policies. What is not recorded is open, and never guessed. */
+/** Decides a recorded call with the candidate policies. Unrecorded inputs are open, and never guessed. */
 export function replayCall(call: RecordedCall, candidate: PolicySet): ReplayedCall {
   const { operation, principal, before, caller } = call
   const common = { operation, principal, before }
@@ -192,7 +192,7 @@ function decidePermission(
   return { after: { allowed: result === 'allowed', ...(by && { rule: reportRule(by) }) } }
 }
 
-/** Whether the policies say of something in the namespace or beneath what they do not say of the namespace. */
+/** Whether policies beneath, or rules for some tables, can decide differently than for the namespace itself. */
 function hasPolicyBeneath({ documents }: PolicySet, { namespace }: ObjectPosition): boolean {
   return documents.some(
     (one) =>

@@ -24,8 +24,8 @@ export function listRules(documents: readonly PolicyDocument[]): readonly Locate
 }
 
 /**
- * Returns the answer to a question, and what becomes of the rules about it, from the root down; rules of one namespace keep
- * their order.
+ * Returns the result of a question, and the outcomes of the rules about it, from the root down; rules of one namespace
+ * keep their order.
  */
 export function listSteps(set: PolicySet, question: Question) {
   const found: (Step | RestrictionStep)[] = []
@@ -88,7 +88,7 @@ export function reportPart(restrictions: readonly RestrictionStep[]) {
   return {
     /** Types by the path of the column. */
     columns: Object.fromEntries(combineColumns(parts)),
-    /** The conditions on rows as the policies have them, all of which hold; none for all rows. */
+    /** The conditions on rows as the policies have them, which must all hold; none for all rows. */
     rows: [...new Set(rows)].toSorted(),
     rules: parts.map(({ rule }) => rule),
   }

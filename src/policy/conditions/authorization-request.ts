@@ -51,7 +51,7 @@ export interface AuthorizationRequest {
 
 type Partly<Whole> = { readonly [Part in keyof Whole]?: Whole[Part] | undefined }
 
-/** Input of conditions. What is missing is pending, such as the id if the decision covers everything beneath a namespace. */
+/** Input of conditions. Missing parts are pending, such as the id if the decision covers everything beneath a namespace. */
 export type ConditionInput = Partly<Omit<AuthorizationRequest, 'request'>> & {
   readonly request?: Partly<RequestFacts> | undefined
   /** Tags of the object, or of all objects that the decision covers. */

@@ -5,7 +5,7 @@ import { listStating } from './permission-facts.ts'
 
 /**
  * What a policy requires of commits: that every new version has these metadata keys, each with a visible value; or that
- * staging manifests and chosen locations are under one of these folders, and nobody else chooses the storage.
+ * staging manifests and chosen locations are under one of these folders, and no request chooses the storage.
  */
 export type RequirementData =
   | { readonly metadata: readonly string[] }

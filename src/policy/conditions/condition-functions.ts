@@ -9,7 +9,7 @@ import {
 import { createNameMatcher } from './name-pattern.ts'
 
 interface ConditionFunction {
-  /** What is called instead of cel-js, by signature. */
+  /** Implementations to register, by signature. */
   readonly overloads?: Readonly<Record<string, (...args: never[]) => unknown>>
   /** What its argument is, if that must be a literal: one of the request could make an evaluation fail, or cost much. */
   readonly takes?: string
@@ -82,7 +82,7 @@ function createFieldFunction(name: string): ConditionFunction {
   }
 }
 
-/** Functions of which cel-js has none, or not all that these are. */
+/** Functions that cel-js lacks, or whose calls are replaced or checked. */
 export const conditionFunctions: ReadonlyMap<string, ConditionFunction> = new Map(
   Object.entries({ ...addedFunctions, ...timeFunctions }),
 )

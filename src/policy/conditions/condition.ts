@@ -54,7 +54,7 @@ const environment = new Environment({
 })
 for (const [name, type] of Object.entries(conditionTypes)) environment.registerType(name, type)
 for (const [name, { type }] of Object.entries(conditionVariables)) environment.registerVariable(name, type)
-/** cel-js lets nobody replace a function, so that one which does has another name. */
+/** cel-js does not allow functions to be replaced, so a replacement has another name. */
 const replacementPrefix = 'strict_'
 for (const [name, { overloads = {} }] of conditionFunctions)
   for (const [signature, call] of Object.entries(overloads)) {
@@ -98,7 +98,7 @@ export function describeConditionError(error: unknown): string {
   return error instanceof Error ? error.message : 'not an error'
 }
 
-/** Adds what was probably meant. Rethrows errors of anything but cel-js. */
+/** Adds the name that was probably meant. Rethrows errors of anything but cel-js. */
 function readLibraryError(error: unknown, condition: string): ConditionError {
   if (!(error instanceof ParseError || error instanceof CelTypeError || error instanceof EvaluationError))
     throw error
@@ -248,7 +248,7 @@ function assertCall(node: ASTNode): void {
   if (problem !== undefined) throw new ConditionError(problem, argument.start)
 }
 
-/** Lists a node and all beneath it, each before what is beneath it. */
+/** Lists a node and its descendants, parents first. */
 export function* listNodes(node: ASTNode): Generator<ASTNode> {
   yield node
   for (const child of childNodes(node.args)) yield* listNodes(child)
@@ -269,7 +269,7 @@ function isNode(value: unknown): value is ASTNode {
 interface Call {
   readonly node: Extract<ASTNode, { readonly op: 'call' | 'rcall' }>
   readonly name: string
-  /** Without what it is called on. */
+  /** Without the receiver of a method. */
   readonly args: readonly ASTNode[]
 }
 

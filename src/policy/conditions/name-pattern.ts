@@ -35,7 +35,7 @@ export function sampleName(pattern: string): string {
 
 const regularExpression = /^\^|\$$|\.[*+]|\[.*\]|\(.*\)|\\|[+?]$/
 
-/** Returns what is wrong with a pattern that looks like a regular expression, with the pattern that is probably meant. */
+/** Describes a pattern that looks like a regular expression, with the pattern that is probably meant. */
 export function describeRegularExpression(pattern: string): string | undefined {
   if (!regularExpression.test(pattern)) return undefined
   const meant = pattern

@@ -108,7 +108,7 @@ const unknownFacts = replaceFacts(noFacts, conditionFacts, unknown)
 /** Facts of a table that is there already, such as a renamed one: its properties and branches are unknown. */
 const tableFacts = replaceFacts(noFacts, ['branch', 'location', 'properties'], unknown)
 
-/** Facts of every extra operation: what it does to a table is unknown, so it may change every branch. */
+/** Facts of every extra operation: its effect on a table is unknown, so it may change every branch. */
 const extraOperationFacts = replaceFacts(noFacts, ['branch'], unknown)
 
 /** Facts of an operation on an object beneath a namespace that is dropped or replaced as a whole. */
@@ -131,7 +131,7 @@ export function requirementFacts(
   // Nothing is known of what an extra operation does to the object.
   if (on !== 'itself') return typeof on === 'object' && 'idMember' in on ? unknownFacts : noFacts
   const own = operationFactsOf(operation, id, facts)
-  // It is required again for what is done on the stated branch alone.
+  // It is required again for the stated branch alone.
   if (permission === operation.name) return { ...own, branch: statedBranchFact(operation, facts) }
   const ofBranch: OperationFacts = { ...noFacts, branch: own.branch }
   if (isOperationName(permission)) return ofBranch
@@ -146,7 +146,7 @@ export function requirementFacts(
 }
 
 /**
- * Facts of a permission on an object of its kind, in a request of which only the stated facts are known. `beneath` means
+ * Facts of a permission on an object of its kind, if only the stated facts of the request are known. `beneath` means
  * everything beneath the namespace `id`. A fact that not every request for an effect permission has counts as unknown.
  */
 export function permissionFacts(

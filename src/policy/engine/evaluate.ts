@@ -28,18 +28,18 @@ export interface KnownConditions {
   set?(condition: Condition, result: ConditionResult): void
 }
 
-/** What is evaluated, and what the evaluation found besides the deciding rule. */
+/** The input of an evaluation, and its results besides the deciding rule. */
 export interface Evaluation {
   readonly input: ConditionInput & Pick<AuthorizationRequest, 'permission'> & { readonly tags: ObjectTags }
   /** The numbers of its subjects; undefined if it is not known as a whole. */
   readonly caller: ReadonlySet<number> | undefined
-  /** Of an analysis: what is known of the caller. */
+  /** Of an analysis: the known parts of the caller. */
   readonly known: KnownCaller | undefined
   readonly position: TreePosition
   readonly knownConditions: KnownConditions | undefined
   /** Whether the result may be different for another object with the same node and depth. */
   dependsOnObject: boolean
-  /** Rules that would decide if what is not known of the input were so. */
+  /** Rules that would decide for some values of the unknown input. */
   openDeny: CompiledRule | undefined
   openAllow: CompiledRule | undefined
   /** Why the last condition failed that did. */
@@ -193,7 +193,7 @@ export interface RestrictionStep extends RuleAbout {
 
 export type Visit = (step: Step | RestrictionStep) => void
 
-/** Whether the question has one answer, whatever is not known of it. */
+/** `open`: the decision depends on unknown input. */
 export type ResultKind = 'allowed' | 'denied' | 'open'
 
 /**

@@ -14,7 +14,7 @@ export const anySubject: Subject = { kind: 'any', name: '' }
 
 export const anonymousSubject: Subject = { kind: 'anonymous', name: '' }
 
-/** What is known of a caller. An undefined value, or a group in neither set, is not known. */
+/** The known parts of a caller. An undefined value, or a group in neither set, is not known. */
 export interface KnownCaller {
   /** If true, the other members have no meaning; if undefined, it may be any caller. */
   readonly isAnonymous: boolean | undefined

@@ -42,7 +42,7 @@ export interface WrittenDocument {
 }
 
 /**
- * Reads the parts of a document. What it reports names the part and has its position in the file. Aliases are not followed,
+ * Reads the parts of a document. Its reports name the part and have its position in the file. Aliases are not followed,
  * and keys that are equal as text, such as `1` and `"1"`, are errors: one of their values would have no effect.
  */
 export class DocumentReader {

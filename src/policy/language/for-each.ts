@@ -1,6 +1,6 @@
 import { groupBy } from '../../lib/index.ts'
 
-/** What tells the documents of a policy with `forEach` apart: one of its values, in place of `{variable}`. */
+/** The value that replaces `{variable}` in one document of a policy with `forEach`. */
 export interface PolicyInstance {
   readonly variable: string
   readonly value: string

@@ -23,7 +23,7 @@ export interface VocabularyOptions {
 
 /**
  * Why a deny covers a permission that it does not name. `name`: it names another operation that removes names of the same
- * space. `move`: it has `tables`, and the permission would move what they hold out of its reach.
+ * space. `move`: it has `tables`, and the permission would move their content out of its reach.
  */
 export type Implication = 'name' | 'move'
 
@@ -33,7 +33,7 @@ export interface Coverage {
   readonly implied: ReadonlyMap<Permission, Implication>
 }
 
-/** The names of operations and groups that policies may use, and what they stand for. Immutable. */
+/** The names of operations and groups that policies may use, with their permissions. Immutable. */
 export type PolicyVocabulary = ReturnType<typeof createPolicyVocabulary>
 
 /** Creates the vocabulary of the catalog API and of the options; `mode: development` is refused by default. */
@@ -68,8 +68,9 @@ export function createPolicyVocabulary({
     options: { extraOperations, acceptsDevelopment, separators },
     permissions,
     /**
-     * Returns what a rule of these operations and groups covers; with `coversMoves`, a deny also what moves tables. In a deny,
-     * `all` and `change` include what is in no group. Unknown names are ignored. Equal arguments share one result.
+     * Returns the permissions that a rule of these operations and groups covers; with `coversMoves`, a deny also covers those
+     * that move tables. In a deny, `all` and `change` include those of no group. Unknown names are ignored. Equal arguments
+     * share one result.
      */
     cover(names: readonly string[], effect: 'allow' | 'deny', coversMoves = false): Coverage {
       const key = JSON.stringify([effect, coversMoves, ...names])

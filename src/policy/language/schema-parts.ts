@@ -17,8 +17,8 @@ import type { PolicyVocabulary } from './policy-vocabulary.ts'
 import type { Path, ProblemPlace } from './document-reader.ts'
 
 /*
- * The parts that the schemas of the policy language are made of. Errors say what is expected. `meta` has what only editors
- * and the API server check by the schema: for some of it the checks, which come later, have better messages.
+ * Parts of the schemas of the policy language. Errors state the expected value. `meta` has constraints that only editors
+ * and the API server check by the schema: for some, the later checks have better messages.
  */
 
 export type JsonSchema = z.core.JSONSchema.JSONSchema
@@ -27,7 +27,7 @@ export type JsonSchema = z.core.JSONSchema.JSONSchema
 type Report = (problem: string, path?: Path, place?: ProblemPlace) => void
 
 /**
- * Adds a check of values that have the right form and no unknown field, whatever other problems their parts have. It may
+ * Adds a check of values that have the right form and no unknown field, even if their parts have other problems. It may
  * return the problem of the whole value.
  */
 export function checked<Schema extends z.ZodType>(

@@ -147,7 +147,7 @@ export function createCaller(written: z.output<typeof callerSchema> = {}): Princ
   }
 }
 
-/** Finds the facts that no request for any of the permissions states, each with what they state. */
+/** Finds the facts that no request for any of the permissions states, each with the problem. */
 export function findUnstatedFacts(
   given: { readonly [Fact in ConditionFact]?: unknown },
   permissions: ReadonlySet<Permission>,

@@ -1,8 +1,8 @@
 import { getKeys } from '../../lib/index.ts'
 
 /**
- * What a restriction says that a column holds, with the literals that such a column may be compared with. With any other
- * pair, engines cast the column and fail on rows that cannot be cast, so that the failure tells of rows that are hidden.
+ * The types that a restriction can state for a column, with the literals that such a column may be compared with. With any
+ * other pair, engines cast the column and fail on rows that cannot be cast, so that a failure reveals hidden rows.
  */
 export const comparableLiterals = {
   number: ['number'],

@@ -13,7 +13,7 @@ export class FilterError extends Error {
 export interface FilterToken {
   /** `name`, `text`, `number` or `variable`; the folded spelling of a keyword or sign. */
   readonly kind: string
-  /** What it holds; for a keyword or sign, its kind. */
+  /** Its content; for a keyword or sign, its kind. */
   readonly text: string
   /** In the filter, from 0. */
   readonly offset: number

@@ -13,9 +13,9 @@ export type PrintVariable = (fact: string) => readonly string[] | undefined
 /**
  * Prints a filter of a caller, or the `rows` of a policy, for an engine of any dialect. Its grammar is a small part of SQL: conditions on columns and
  * literals, joined by AND, OR and NOT. Everything else is refused, and nothing of the text is copied: names are in
- * backticks, which are exact in DataFusion's SQL as Lance reads it, texts are quoted anew, and everything is in
- * parentheses. With `printVariable`, facts of the caller may be operands; if one that is needed is missing, `false` is printed:
- * then no row is meant, whatever the rest says. Throws FilterError.
+ * backticks, which are exact in DataFusion's SQL as Lance reads it, texts are quoted again, and everything is in
+ * parentheses. With `printVariable`, facts of the caller may be operands; if one is missing, `false` is printed instead of
+ * the whole filter, so no row matches. Throws FilterError.
  */
 export function printFilter(filter: string, findColumn: FindColumn, printVariable?: PrintVariable): string {
   return new FilterPrinter(filter, findColumn, printVariable).print()

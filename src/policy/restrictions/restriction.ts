@@ -49,15 +49,15 @@ export interface NamedRestriction extends TableRestriction {
 /** All restrictions of a caller on a table, for one request. */
 export interface CallerRestriction {
   readonly columns: VisibleColumns
-  /** Of which the columns and rows are the intersection. */
+  /** `columns` and `rows` are their intersection. */
   readonly parts: readonly NamedRestriction[]
   /** The condition on rows as it is sent to the engine; undefined for all rows. */
   readonly rows: string | undefined
 }
 
 /**
- * Returns what restrictions on a table, of which there is at least one, leave of it for a caller. A fact that the caller
- * does not have leaves no rows. Cached per principal, because it takes as long as to parse the conditions on rows.
+ * Combines the restrictions on a table, at least one, for a caller. A fact that the caller does not have leaves no rows.
+ * Cached per principal, because it takes as long as to parse the conditions on rows.
  */
 export function combineRestrictions(
   parts: readonly NamedRestriction[],
@@ -74,7 +74,7 @@ function combineRows(parts: readonly NamedRestriction[], principal: Principal): 
   return conditions.includes('false') ? 'false' : conditions.join(' AND ')
 }
 
-/** The columns that all restrictions leave, of which there is at least one. */
+/** The columns that all restrictions, at least one, leave. */
 export function combineColumns(parts: readonly TableRestriction[]): VisibleColumns {
   return parts.map(({ columns }) => columns).reduce(intersectColumns)
 }

@@ -84,7 +84,7 @@ function listDeclarations(document: PolicyDocument): readonly Declaration[] {
   return declarations
 }
 
-/** Finds what is declared at several positions. The documents of a policy with `forEach` have one. */
+/** Finds duplicate declarations. The documents of a policy with `forEach` share one position, which is no duplicate. */
 function findRepeated(declarations: readonly Declaration[]): readonly PolicyProblem[] {
   const firsts = new Map(declarations.toReversed().map((one) => [one.what, one]))
   return declarations.flatMap(({ what, file, line, column }) => {
@@ -95,7 +95,7 @@ function findRepeated(declarations: readonly Declaration[]): readonly PolicyProb
   })
 }
 
-/** Finds tags that differ by case: rules that name the one would leave open what has the other. */
+/** Finds tags that differ by case: rules that name the one would not apply to objects with the other. */
 function findOtherSpellings(declarations: readonly Declaration[]): readonly PolicyProblem[] {
   const tags = declarations.flatMap((declaration) => declaration.tags)
   const firsts = new Map(tags.toReversed().map((tag) => [tag.toLowerCase(), tag]))

@@ -103,7 +103,7 @@ export async function listPolicyFiles({
   return files.toSorted(byName)
 }
 
-/** Links are candidates whatever their name: their target is not known yet. */
+/** Links of any name are candidates: their target is not known yet. */
 function isCandidateEntry(entry: Dirent): boolean {
   return !entry.name.startsWith('.') && (!entry.isFile() || isPolicyFile(entry.name))
 }

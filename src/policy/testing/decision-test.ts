@@ -19,7 +19,7 @@ export interface DecisionTest {
   readonly requests: readonly AuthorizationRequest[]
   /** Whether the requests also cover everything beneath the namespace. */
   readonly beneath: boolean
-  /** What is undefined of all that is expected may be anything. */
+  /** Of the expectations below, an undefined one allows any value. */
   readonly expected: 'allow' | 'deny'
   /** The deciding rule, as its id or as policy/id. */
   readonly expectedRule?: string | undefined
@@ -111,7 +111,7 @@ function formatSorted(names: Iterable<string> | undefined): string | undefined {
   return names && [...names].toSorted().join('\n')
 }
 
-/** Formats what a failed test expects, and what was decided instead: once for operations that are decided alike. */
+/** Formats the expectation of a failed test and the actual decisions: once for operations that are decided alike. */
 export function formatDisagreements({ disagreements, ...test }: TestResult): readonly string[] {
   const asked: Parts = {
     decided: test.expected,

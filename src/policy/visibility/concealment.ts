@@ -54,7 +54,7 @@ export function canListReferences(policies: PolicySet, request: AuthorizationReq
 /** Whether a denial of this request must be reported as if the object did not exist. */
 export function isConcealed(policies: PolicySet, request: AuthorizationRequest): boolean {
   const { kind, id, principal } = request
-  // That of the root is no secret, whatever its policies say.
+  // The existence of the root is no secret, even with `onDeny: 404`.
   if (id.length === 0) return false
   const setting = policies.documentsAbove(objectPosition(kind, id).namespace)
   const { namespace: deepest } = setting.findLast(({ onDeny }) => onDeny !== undefined) ?? {}
@@ -79,7 +79,7 @@ export function findContact(
   const mayKnowNamespace = (namespace: Identifier): boolean =>
     canKnow(policies, { ...request, kind: 'namespace', id: namespace })
   const denying = rule && policies.findDocument(rule.policy)
-  // A deny can cover the names of some tables only, so its contact would tell that one of them was guessed.
+  // A deny can cover the names of some tables only, so its contact would reveal that one of them was guessed.
   if (denying?.contact !== undefined && canKnow(policies, request) && mayKnowNamespace(denying.namespace))
     return denying.contact
   const above = policies.documentsAbove(objectPosition(kind, id).namespace)
@@ -88,7 +88,7 @@ export function findContact(
   return withContact.find(({ namespace }) => namespace.length === known?.namespace.length)?.contact
 }
 
-/** Returns the status of the response to a denial, and what it says: only a 403 says why. */
+/** Returns the status of the response to a denial, and for 403 also its message and contact. */
 export function describeDenial(policies: PolicySet, request: AuthorizationRequest, decision: Decision) {
   if (isConcealed(policies, request)) return { status: 404 }
   if (request.principal.method === 'anonymous') return { status: 401 }

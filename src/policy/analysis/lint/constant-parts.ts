@@ -16,7 +16,7 @@ const otherName = 'other'
 
 /**
  * Describes the smallest parts of a condition that have the same result in every request for the permissions, in the next
- * 366 days. Tried are parts that read one variable of which is known what requests can state.
+ * 366 days. Only parts that read one variable are tried, if its possible values are known.
  */
 export function describeConstantParts(
   condition: string,
@@ -56,7 +56,7 @@ export function describeConstantParts(
     return listAlternatives(part, condition).flatMap((text) => {
       const stated = listStated(variable, part)
       const result = stated && findConstant(text, variable, stated)
-      // What has begun within a year, such as a freeze, is no mistake.
+      // A condition that became true within a year, such as a freeze, is no mistake.
       const isNew =
         during !== '' &&
         result === always &&
@@ -122,7 +122,7 @@ function* listTimes(literals: readonly string[], now: number): Generator<Date> {
     if (time >= now && time < end) yield new Date(time)
 }
 
-/** Contexts with all keys that headers can have, whatever their value. Names of headers are lower-case here. */
+/** Contexts with all keys that headers can have, each with any value. Names of headers are lower-case here. */
 function* listContexts(literals: readonly string[]): Generator<ReadonlyMap<string, string>> {
   yield new Map()
   const keys = literals.filter((text) => /^[a-z0-9_-]+$/.test(text) && describeContextKey(text) === undefined)

@@ -140,7 +140,7 @@ function isClaims({ op, args }: ASTNode): boolean {
 const comparisons: readonly string[] = ['==', '!=', 'in']
 const textFunctions: readonly string[] = ['startsWith', 'endsWith', 'contains']
 
-/** Describes texts with `*` where it is an ordinary character, and regular expressions in `like`. */
+/** Describes texts in which `*` is an ordinary character, and regular expressions in `like`. */
 function describePatternMistakes(condition: string): readonly string[] {
   return [...listNodes(parseCondition(condition).ast)].flatMap((node) => {
     const name = readCall(node)?.name ?? node.op
@@ -161,7 +161,7 @@ function describePatternMistakes(condition: string): readonly string[] {
   })
 }
 
-/** Finds ends in the past, and those that are so far away that nobody will think of them. */
+/** Finds ends in the past, and those more than a year ahead, which would be forgotten. */
 function describeEnd(until: string, now: number): readonly string[] {
   const end = Date.parse(until)
   if (end <= now) return [`ended at ${until} and allows nothing any more; remove it, or choose another end`]

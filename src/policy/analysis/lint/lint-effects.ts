@@ -70,7 +70,7 @@ function findUnreachable(own: LocatedRule, set: PolicySet): readonly Remark[] {
 
 function findDenial(own: LocatedRule, permission: Permission, set: PolicySet): string | undefined {
   const isDenied = (question: Question): boolean => set.evaluate(question).kind === 'denied'
-  // What is known of all of a caller is decided faster.
+  // A caller that is fully known is decided faster.
   if (!listQuestions(own, permission, knownAsOnly).every(isDenied)) return undefined
   const questions = listQuestions(own, permission)
   if (!questions.every(isDenied)) return undefined
@@ -130,7 +130,7 @@ function findNotAllowed(own: LocatedRule, { allows, listGrants }: RuleIndex): re
     return listSubjects(subjects.except).some(isAllowed)
       ? []
       : warn('effect', 'excepts callers that no rule allows what it denies, so nobody may do it')
-  // What is denied to everybody needs no grant.
+  // A deny for all callers needs no grant.
   if (restriction === undefined && subjects.any) return []
   const rulesOfCallers = subjects.any ? allows : [own]
   const callers = rulesOfCallers.flatMap(({ rule }) => listSubjects(rule.subjects))

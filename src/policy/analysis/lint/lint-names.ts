@@ -56,7 +56,7 @@ function listNamedTags({ condition, restriction }: PolicyRule): readonly string[
   return [...(condition?.tags ?? []), ...without]
 }
 
-/** Describes tags that no rule names, but almost: what has them stays open. */
+/** Describes tags that no rule names, but almost: no rule applies to their objects. */
 function describeUnusedTags(tags: DeclaredTags | undefined, named: ReadonlySet<string>): readonly string[] {
   const unused = [...listTags([tags]).all].filter((tag) => !named.has(tag))
   return unused.flatMap((tag) => {
@@ -112,7 +112,7 @@ function createLookAlikeFinder(all: readonly RuleOrDocument[]): (about: RuleOrDo
       })
 }
 
-/** Texts of which two mentions have one in common if their names are almost equal. */
+/** Texts of a mention. Two mentions have one in common if their names are almost equal. */
 function listVariants(mention: string): readonly string[] {
   const start = mention.lastIndexOf('\0') + 1
   const [scope, lower] = [mention.slice(0, start), mention.slice(start).toLowerCase()]

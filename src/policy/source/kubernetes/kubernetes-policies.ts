@@ -19,7 +19,7 @@ import {
   type Review,
 } from './review-resources.ts'
 
-/** How the gateway applies one resource. The messages are shown to everybody who may read the resource. */
+/** How the gateway applies one resource. All readers of the resource can see the messages. */
 export interface ResourceResult extends Pick<Review, 'reason' | 'message'> {
   /** The newest one. */
   readonly resource: KubernetesObject
@@ -52,7 +52,7 @@ interface Watched {
 }
 
 /**
- * Returns the source of the policies in Kubernetes namespaces. Each is in force if it is accepted, whatever the others are.
+ * Returns the source of the policies in Kubernetes namespaces. Each is in force if it is accepted, even if others are not.
  * Opening the source rejects with PolicyError if a Kubernetes namespace cannot be listed in time.
  */
 export function watchKubernetesPolicies(options: KubernetesPolicyOptions): OpenDocumentSource {
@@ -79,8 +79,8 @@ export function watchKubernetesPolicies(options: KubernetesPolicyOptions): OpenD
     }
 
     /**
-     * Loads what has changed. Pauses then for four times as long, at least a second, so that somebody who edits a policy all the
-     * time does not keep the gateway busy.
+     * Loads changed policies. Then pauses for four times as long, at least a second, so that constant edits of a policy do not
+     * keep the gateway busy.
      */
     async function load(): Promise<void> {
       const ready = watched.flatMap(({ review, content }) =>
@@ -163,7 +163,7 @@ export function watchKubernetesPolicies(options: KubernetesPolicyOptions): OpenD
   }
 }
 
-/** Equal for equal policies, whatever their status. */
+/** Equal for equal policies, with any status. */
 function describe({ resources, uid: uidOfNamespace }: NamespaceContent): string {
   const versions = resources.map(
     ({ metadata: { uid, generation, deletionTimestamp = '' } }) =>

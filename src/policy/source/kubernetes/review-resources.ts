@@ -200,8 +200,8 @@ interface DelegationLimits extends Pick<DelegatedNamespace, 'catalogNamespaces' 
 }
 
 /**
- * Lists what delegated policies may allow: what the operations table delegates, and what is named as additional. Extra
- * operations are only among them if they are named.
+ * Lists the permissions that delegated policies may allow: those that the operations table delegates, and additional
+ * ones. Extra operations are only included if they are named.
  */
 export function listDelegatedPermissions(
   { permissions: { names } }: PolicyVocabulary,
@@ -255,7 +255,7 @@ function* findRuleViolations(
 
 const maxLength = 4_000
 
-/** One message a line. Limited, because they go to logs and statuses, and quote what was sent. */
+/** One message a line. Limited, because they go to logs and statuses, and quote input. */
 function joinMessages(messages: readonly string[]): string {
   const text = messages.join('\n')
   return text.length > maxLength ? `${text.slice(0, maxLength - 1)}…` : text

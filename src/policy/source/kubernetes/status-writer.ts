@@ -30,7 +30,7 @@ export function createStatusWriter(options: StatusWriterOptions) {
   const { signal } = closing
   /** By uid. */
   let results: ReadonlyMap<string, ResourceResult> = new Map()
-  /** By uid, what was written last, and the version that it replaced; none if it could not be written. */
+  /** By uid, the last written condition, and the version that it replaced; none if it could not be written. */
   const written = new Map<string, { readonly wanted: string; readonly replaced?: string }>()
   let isUnavailable = false
 
