@@ -99,7 +99,7 @@ export const limitsSchema = z
     ...callerLimitFields,
   })
   .superRefine(
-    // Callers could not tell which one they have reached.
+    // Callers could not distinguish limits of the same name.
     refuse(({ rates, concurrency }) =>
       findDuplicates([...rates, ...concurrency], 'name', 'limit name').map(({ message }) => ({
         path: [],

@@ -127,7 +127,7 @@ export function acceptanceHint(name: UnsafeName): string {
   return `or unsafe: [${name}]`
 }
 
-/** Returns what is allowed, but dangerous, each with the path of its setting. */
+/** Describes dangerous settings, each with its path. */
 export function findSettingsWarnings(settings: {
   readonly listen: ListenSettings
   readonly upstreams: readonly UpstreamSettings[]

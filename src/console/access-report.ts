@@ -28,8 +28,8 @@ function listNamespaces(documents: readonly PolicyDocument[]): readonly string[]
 }
 
 /**
- * Says who may do what on an object, as `policy who-can` says it of each operation. For a namespace, operations on tables apply to
- * any table in it, whatever its name, and rules for some names are listed apart.
+ * Lists who may do what on an object, as `policy who-can` does for each operation. For a namespace, operations on tables
+ * apply to tables of any name in it, and rules for some names are listed apart.
  */
 export function createAccessReport(set: PolicySet, kind: 'namespace' | 'table', id: Identifier) {
   const isTable = kind === 'table'

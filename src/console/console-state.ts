@@ -23,7 +23,7 @@ export interface ConsoleSource {
 interface Card {
   readonly title: string
   readonly facts: readonly Fact[]
-  /** What somebody should look into. */
+  /** Findings for an operator to investigate. */
   readonly found?: readonly string[]
 }
 

@@ -63,7 +63,7 @@ const maxFindings = 200
 
 /**
  * Reports the errors in the text, or in other policies because of it, and the findings of the lint about it; if there are no
- * errors, also what became of its tests and the answers to the questions. Throws CatalogError for an invalid id or an unknown
+ * errors, also the results of its tests and the decisions on the questions. Throws CatalogError for an invalid id or an unknown
  * operation.
  */
 export function createPlaygroundReport(

@@ -7,8 +7,8 @@ import { listMembers, type SchemaNode } from './schema-node.ts'
 type Path = (string | number)[]
 
 /**
- * Describes what is wrong with settings, by path; an unknown setting has a path of its own. `content` is all settings as
- * they were sent.
+ * Describes an error in settings, by path; an unknown setting has a path of its own. `content` is all settings before
+ * parsing.
  */
 export function describeIssue(
   issue: z.core.$ZodIssue,
@@ -118,7 +118,7 @@ function suggestValue(issue: z.core.$ZodIssue, value: unknown): string {
   return typeof value === 'string' ? suggestSimilar(value, texts) : ''
 }
 
-/** Returns what is at a path; undefined if nothing is. */
+/** Returns the value at a path; undefined if there is none. */
 export function getValue(content: unknown, path: readonly (string | number)[]): unknown {
   let value = content
   for (const key of path) {

@@ -70,7 +70,7 @@ function describeSyntaxError({ code, message, pos }: YAMLParseError, text: strin
   return message
 }
 
-/** Returns the content with the values of variables, which of them it has, and what is wrong with others. */
+/** Returns the content with the values of variables, the applied variables, and diagnostics for others. */
 function applyEnvironment(
   content: unknown,
   variables: ReadonlyMap<string, SettingVariable>,

@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 type JsonSchema = z.core.JSONSchema.BaseSchema
 
-/** The parts of a JSON Schema that locate what it describes, and marks. */
+/** The parts of a JSON Schema that locate its values, and marks. */
 export interface SchemaNode extends Pick<
   JsonSchema,
   'type' | 'description' | 'default' | 'minimum' | 'maximum' | 'required'

@@ -4,7 +4,7 @@ import { hostNamePattern, listTlsFiles, type TlsFiles, toError } from '../lib/in
 
 // What the sections of the settings share: types of values, and checks.
 
-/** What is wrong with a setting, or with several that exclude each other. */
+/** An error in a setting, or in several that exclude each other. */
 export interface SettingProblem {
   readonly path: readonly (string | number)[]
   readonly message: string

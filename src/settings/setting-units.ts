@@ -16,7 +16,7 @@ function createTimeUnit(name: string, milliseconds: number, example: string) {
 
 /**
  * The units of numeric settings, by the ends of their names, with a plural and an example for messages. `parse` returns NaN
- * for what is no value with a unit.
+ * for text that is no value with a unit.
  */
 export const settingUnits = [
   [/Ms$/, createTimeUnit('milliseconds', 1, '30s')],

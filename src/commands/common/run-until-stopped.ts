@@ -22,7 +22,7 @@ interface StoppableServer {
 
 /**
  * Runs a server until SIGINT, SIGTERM or SIGQUIT, until its terminal is closed or, in a child process, until its parent
- * is gone; then closes it. A second signal ends the process at once. SIGHUP reloads it, unless the terminal was closed.
+ * ends; then closes it. A second signal ends the process at once. SIGHUP reloads it, unless the terminal was closed.
  */
 export async function runUntilStopped(
   { stdout }: Io,

@@ -18,8 +18,8 @@ export type Metrics = ReturnType<typeof createMetrics>
 
 /**
  * Creates the metrics of a gateway: each is a member by its name, after `catalog_gateway_`. Labels come from closed sets or
- * from the settings: never an id, never a principal. Of `values` and `samples`, a member is a function that takes what is
- * read whenever metrics are rendered.
+ * from the settings: never an id, never a principal. Members of `values` and `samples` are functions that
+ * take a callback, which is called whenever metrics are rendered.
  */
 export function createMetrics(version: string) {
   const registry = new Registry()
