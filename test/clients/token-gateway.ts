@@ -10,7 +10,7 @@ import type { TestCertificate } from '../identity/mtls/test-certificates.ts'
 export interface TokenGateway {
   readonly url: string
   readonly auditFolder: string
-  /** The key of `dev`, who may do everything, as `alice` and `bob` may. */
+  /** The key of `dev`; `dev`, `alice` and `bob` may do everything. */
   readonly key: string
   sign(subject: 'alice' | 'bob'): Promise<string>
 }

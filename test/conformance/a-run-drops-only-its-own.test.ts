@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { runConformance } from './conformance.ts'
 import { listenLocally } from '../support/local-server.ts'
 
-/** A catalog that registers and declares tables at any location, such as its root, and deletes there what is dropped. */
+/** A catalog that registers and declares tables at any location, such as its root, and deletes dropped ones there. */
 async function startCarelessCatalog() {
   const locations = new Map<string, string>()
   const dropped: string[] = []

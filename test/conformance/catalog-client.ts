@@ -73,7 +73,7 @@ export class NotTestable extends Error {
   override readonly name = 'NotTestable'
 }
 
-/** Receives a response that is not in the form of the interface: the operation, and what is wrong. */
+/** Receives a response that is not in the form of the interface: the operation, and the error. */
 export type ReportForm = (operation: OperationName, message: string) => void
 
 /** Sends requests, and reports responses that are not in the form of the interface. */

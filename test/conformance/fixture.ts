@@ -45,7 +45,7 @@ export function cases(table: Partial<Record<OperationName, Readonly<Record<strin
   )
 }
 
-/** The namespace of a run and what it holds. */
+/** The namespace of a run and its content. */
 export type Site = Pick<
   Fixture,
   'requiresCredentials' | 'findings' | 'runNamespace' | 'sampleTable' | 'unusedId'
@@ -111,7 +111,7 @@ async function removeNamespace(fixture: Fixture, id: Identifier): Promise<void> 
 
 /**
  * Drops a table at a location that the catalog chose for this run. Any other is only deregistered: a catalog that should have
- * refused a location may have accepted a folder of somebody else. A table that was only declared has nothing to drop.
+ * refused a location may have accepted a folder of other data. A table that was only declared has nothing to drop.
  */
 async function removeTable({ ok, findings }: Fixture, id: Identifier): Promise<void> {
   const { location } = await ok('DescribeTable', id)

@@ -51,7 +51,7 @@ export async function attack(options: AttackOptions): Promise<void> {
   await Promise.all(Array.from({ length: options.connections }, sendInputs))
 }
 
-/** Returns the outcome, with an error if the probe is not answered with 200. */
+/** Returns the outcome, with an error if the response to the probe is not 200. */
 async function sendProbe(client: Client, probe: Buffer, outcome: Outcome): Promise<Outcome> {
   const { responses, error } = await client.send({
     chunks: [probe],

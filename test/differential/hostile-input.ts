@@ -10,7 +10,7 @@ import { createValidRequest } from './valid-requests.ts'
 export interface HostileInput {
   /** Written one after the other. */
   readonly chunks: readonly Buffer[]
-  /** Intended methods of the requests. The gateway may close the connection before it has answered all of them. */
+  /** Intended methods of the requests. The gateway may close the connection before it has responded to all of them. */
   readonly methods: readonly string[]
   /**
    * `complete`: all readers agree on where the requests end. `ambiguous`: they may not, so the client half-closes the

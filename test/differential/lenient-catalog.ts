@@ -28,7 +28,7 @@ export interface LenientCatalog {
   readonly requests: readonly InterpretedRequest[]
 }
 
-/** Starts a catalog on a free port, until the end of the test. It responds to every request with 200 and rows, or a listing of what it has at that place. */
+/** Starts a catalog on a free port, until the end of the test. It responds with 200 and rows, or a listing, to each request. */
 export async function startLenientCatalog(): Promise<LenientCatalog> {
   const requests: InterpretedRequest[] = []
   const server = createServer({ insecureHTTPParser: true }, (request, response) => {

@@ -3,7 +3,7 @@ import type { Random } from './random.ts'
 /** The only namespace that the attacker may access. */
 export const allowedNamespace = 'sandbox'
 
-/** A table of which the attacker may read a part. */
+/** A table that the attacker may read in part. */
 export const restrictedTable = [allowedNamespace, 'people'] as const
 
 /** The part, as the policy and the upstream have it. */

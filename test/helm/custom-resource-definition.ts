@@ -39,7 +39,7 @@ export function createCustomResourceDefinition(): string {
     },
   }
   const document = new Document(definition)
-  // A list of names in a line, and what has only short values.
+  // Lists of scalars and short maps are written in one line.
   visit(document, {
     Seq: (_, list) => {
       if (list.items.every(isScalar)) list.flow = true
@@ -209,7 +209,7 @@ function typeOfAll(values: readonly unknown[]): string {
   return Number.isInteger(value) ? 'integer' : typeof value
 }
 
-/** Alternatives of required members become rules, whose messages say what is expected; those of strings remain. */
+/** Alternatives of required members become rules, whose messages state the expected members; those of strings remain. */
 function toValidations(count: 'at least one' | 'exactly one', alternatives: readonly Json[] = []): Json {
   if (alternatives.length === 0) return {}
   const names = alternatives.flatMap(({ required }) => (required ?? []) as readonly string[])

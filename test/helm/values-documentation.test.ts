@@ -23,7 +23,7 @@ const valuesOfOthers = ['enabled']
 
 /** Definitions of what the programs judge: values may have any. */
 const ofSettings = ['gatewaySettings', 'catalogSettings']
-/** Definitions of which members may be removed: templates print them whole. */
+/** Definitions whose members may be removed: templates print them whole. */
 const printedWhole = ['probe', 'resources']
 
 it('the schema lists exactly the values, requires each, and refuses unknown ones', () => {

@@ -433,7 +433,7 @@ describe.skipIf(helms.length === 0)('the values', () => {
   })
 })
 
-/** Without what is random; helm versions order manifests differently. */
+/** Without random data; helm versions order manifests differently. */
 function sorted(manifests: readonly Manifest[] = []): readonly string[] {
   return manifests
     .map(({ data, ...rest }) => JSON.stringify({ ...rest, ...(rest.kind !== 'Secret' && { data }) }))

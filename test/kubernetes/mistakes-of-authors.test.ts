@@ -87,7 +87,7 @@ const reported: Readonly<Record<string, object>> = {
 
 const delegation = createDelegation()
 
-/** What goes beyond the delegation. */
+/** Policies that exceed the delegation. */
 const beyond: Readonly<Record<string, object>> = {
   'the namespace of another team': { ...policy, namespace: ['prod', 'finance'] },
   'a deny': withRule({ effect: 'deny' }),

@@ -21,7 +21,7 @@ export interface ServingGateway {
   readonly adminUrl: string
   readonly folder: string
   readonly upstream: RecordingUpstream
-  /** API key of `dev`, who may do everything, or of `nobody`, who may do nothing. */
+  /** API key of `dev`, with all permissions, or of `nobody`, with none. */
   key(principal: string): string
   post(
     target: string,

@@ -136,7 +136,7 @@ const moving: readonly string[] = [
   'RestoreTable',
 ]
 
-/** Whether a deny covers the operation; an allow covers what it names. */
+/** Whether the rule covers the operation: an allow covers the named operations, a deny also covers others. */
 function covers(
   { effect, operations, tables, when }: WrittenRule,
   { permission }: Pick<AuthorizationRequest, 'permission'>,

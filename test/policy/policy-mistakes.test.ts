@@ -18,7 +18,7 @@ const settings: KnownCredentials = {
   groups: new Set(['etl']),
 }
 
-/** What an author is told: errors if there are any, otherwise errors and warnings of lint. */
+/** The messages for an author: errors if there are any, otherwise errors and warnings of lint. */
 function listMessages(text: string, known?: KnownCredentials): readonly string[] {
   const { documents, problems } = parsePolicies(text, 'p.yaml')
   if (problems.length > 0)

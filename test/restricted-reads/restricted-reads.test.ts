@@ -45,7 +45,7 @@ it('reveals nothing of hidden rows and columns, by rows, errors or differences',
   }
   if (process.env['RESTRICTED_READS'] !== undefined) console.warn(statuses)
   expect(leaks).toEqual([])
-  // Both are tried: requests that are answered, and requests that are refused.
+  // Both occur: accepted and refused requests.
   expect(statuses[200]).toBeGreaterThan(count / 3)
   expect(statuses[400]).toBeGreaterThan(count / 10)
 })

@@ -4,11 +4,11 @@ const maxTries = 12
 
 /**
  * Expects that work on four times the size costs at most nine times the processor time: linear work costs four times,
- * quadratic work sixteen. `prepare` makes the work for a size; only what it returns is measured.
+ * quadratic work sixteen. `prepare` makes the work for a size; only the returned function is measured.
  */
 export function expectLinearCost(size: number, prepare: (size: number) => () => unknown): void {
   const [small, large] = [prepare(size), prepare(4 * size)]
-  // The least of some runs, the first of which also compile; other work on the machine only adds to a run.
+  // The least of some runs: the first ones also compile, and other work on the machine only adds to a run.
   let [costOfSmall, costOfLarge] = [Infinity, Infinity]
   for (let run = 0; run < maxTries && !(run > 1 && costOfLarge <= 9 * costOfSmall); run++) {
     costOfSmall = Math.min(costOfSmall, Math.max(1, processorMsOf(small)))

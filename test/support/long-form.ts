@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 /**
  * Files of the package in `folder` that only the long form runs (`npm run test:thorough`), relative to it: they kill, install,
- * measure or wait, and what they prove seldom breaks.
+ * measure or wait, and seldom fail.
  */
 export const longFiles = {
   '.': [

@@ -14,12 +14,12 @@ const programs = {
 
 const known = new Map<string, boolean>()
 
-/** What must be there, by `REQUIRE=openssl,helm` or `REQUIRE=all`: CI names what it has provided. */
+/** Needs that must be met, by `REQUIRE=openssl,helm` or `REQUIRE=all`: CI names those that it has provided. */
 const required = (process.env['REQUIRE'] ?? '').split(',')
 
 /**
- * Returns whether this machine has what tests need. They are skipped if it has not, which the end of the run says. Throws for
- * what is required.
+ * Returns whether this machine has what tests need. If not, the tests are skipped, and the end of the run says so. Throws
+ * if it is required.
  */
 export function isProvided(need: string, isThere: () => boolean): boolean {
   const found = known.get(need) ?? isThere()

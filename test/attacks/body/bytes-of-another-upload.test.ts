@@ -36,7 +36,7 @@ const uploads = fc.record<Upload>({
   repeats: fc.nat(2),
 })
 
-/** Bytes that tell to which upload they belong, and where. */
+/** Bytes that identify their upload and their offset in it. */
 function writtenBody(index: number, { bytes }: Upload): Buffer {
   const body = Buffer.alloc(bytes, index + 1)
   for (let at = 0; at + 4 < bytes; at += 1024) body.writeUInt32LE(at, at)

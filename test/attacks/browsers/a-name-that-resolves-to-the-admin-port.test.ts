@@ -4,7 +4,7 @@ import { request } from 'undici'
 import { expect, it } from 'vitest'
 import { useSharedGateway } from '../../gateway/support/running-gateway.ts'
 
-// DNS rebinding: a page gives its own name the address of the admin port, and reads what it serves as its own.
+// DNS rebinding: a page gives its own name the address of the admin port, and reads responses of that port as its own.
 
 const suite = useSharedGateway({
   settings: { admin: { console: true, allowedHosts: ['metrics.example', '.gateway-admin.lake.svc'] } },

@@ -3,7 +3,7 @@ import { attackedGateway } from '../support/attacked-gateway.ts'
 import { policyOf, ruleFor } from '../support/policy-templates.ts'
 
 // `source_uri` names a dataset by its location, which the server reads with its own credential: any dataset of any team.
-// `owner` may do everything in `sandbox`; `referrer` and `reader` also have half of what it requires.
+// `owner` may do everything in `sandbox`; `referrer` and `reader` also have half of the required permissions.
 const attacked = attackedGateway({
   users: ['owner', 'referrer', 'reader', 'trusted'],
   policies: [

@@ -47,7 +47,7 @@ const hidden: Record<string, Buffer> = {
   'beside the same key with the same value': withRepeatedKey('lance.blob.v2'),
 }
 
-/** Two keys of one length, of which the second is renamed in the bytes: a map of metadata has each key once. */
+/** Two keys of one length; the second is renamed in the bytes: a map of metadata has each key once. */
 function withRepeatedKey(value: string): Buffer {
   const stream = streamOf(
     column('b', blobStorage, [nameKey, value], ['ARROW:extension:nam_', 'lance.blob.v2']),

@@ -4,7 +4,7 @@ import { createMinimalRequest } from '../../gateway/support/minimal-request.ts'
 import { getHeaderValues, respondWith } from '../../gateway/support/recording-upstream.ts'
 import { attackedGateway } from '../support/attacked-gateway.ts'
 
-// A part of a listing or of a description is no JSON, and could look like another one; a condition tells whether something
+// A part of a listing or of a description is no JSON, and could look like another one; a condition reveals whether something
 // has changed. So only reads of blobs have them.
 const attacked = attackedGateway()
 const names = ['range', 'if-range', 'if-none-match', 'if-match', 'if-modified-since', 'if-unmodified-since']

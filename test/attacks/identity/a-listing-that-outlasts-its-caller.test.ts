@@ -12,7 +12,7 @@ import { formatPolicies } from '../../policy/policy-builder.ts'
 import { eventually } from '../../support/eventually.ts'
 import { policyOf, ruleFor } from '../support/policy-templates.ts'
 
-// A listing may read dozens of pages of a catalog, and waits for each: what was decided at its head held for all of them.
+// A listing may read dozens of pages of a catalog, and waits for each: the decision on its head held for all of them.
 const tables = Array.from({ length: 5_000 }, (_, index) => `t${index}`)
 
 interface Opened {

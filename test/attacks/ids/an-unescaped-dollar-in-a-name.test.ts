@@ -6,7 +6,7 @@ import { withUpstream } from '../../gateway/support/open-gateway.ts'
 import { listNames, readPages } from '../../gateway/support/read-pages.ts'
 import { useSharedGateway } from '../../gateway/support/running-gateway.ts'
 
-// The directory catalog of the Lance project stores ids joined with `$`, unescaped, whatever the delimiter of the
+// The directory catalog of the Lance project stores ids joined with `$`, unescaped, with any delimiter of the
 // request: `ns1$s2` at the root is its s2 in ns1. Here its delimiter is `.`.
 const shared = useSharedGateway(withUpstream(() => ({ delimiter: '.' })))
 const entry = { id: ['ns1$s2'], version: 2, manifest_path: 'ns1$s2/_versions/staged' }

@@ -2,8 +2,8 @@ import { it } from 'vitest'
 import { attackedGateway } from '../support/attacked-gateway.ts'
 import { createAllowPolicy, createChangePolicy, createDenyPolicy } from '../support/policy-templates.ts'
 
-// A change of a whole table changes every branch. Every such change is in catalog-api/facts-table.test.ts, and what it
-// requires in gateway/authorization/required-permissions-as-documented.test.ts.
+// A change of a whole table changes every branch. Every such change is in catalog-api/facts-table.test.ts, and the
+// permissions that it requires in gateway/authorization/required-permissions-as-documented.test.ts.
 const attacked = attackedGateway({
   users: ['ci'],
   policies: [

@@ -3,7 +3,7 @@ import type { WrittenRule } from '../../policy/policy-builder.ts'
 import { attackedGateway } from '../support/attacked-gateway.ts'
 import { policyOf, ruleFor } from '../support/policy-templates.ts'
 
-// Rules name tables. Whoever may give a table another name could use it under that name.
+// Rules name tables. A caller that may rename a table could use it under the other name.
 const denying = (name: string, more: Partial<WrittenRule>) =>
   policyOf(
     [name],

@@ -3,7 +3,7 @@ import type { WrittenPolicy, WrittenRule } from '../../policy/policy-builder.ts'
 import { useSharedGateway } from '../../gateway/support/running-gateway.ts'
 import { policyOf, ruleFor } from '../support/policy-templates.ts'
 
-// The contact in a denial, or that a restriction denies it, would tell which names have policies, to a caller that guesses names.
+// The contact in a denial, or that a restriction denies it, would reveal to a caller that guesses names which have policies.
 const any = { any: true } as const
 const denied = (more: Partial<WrittenRule> = {}) =>
   ruleFor([], ['all'], { effect: 'deny', subjects: any, ...more })

@@ -5,8 +5,8 @@ import { createOutcome } from '../../../src/gateway/changes/outcome.ts'
 import { trimDescription } from '../../../src/gateway/restrictions/restricted-response.ts'
 import { runInSlices } from '../../../src/lib/index.ts'
 
-// Metadata that a caller has added to a table comes back in responses: 8 MB of it, parsed at once, held up everybody for 2.5 s
-// at each description of a restricted caller, and for 1.2 s at each change of the metadata.
+// Metadata that a caller has added to a table comes back in responses: 8 MB of it, parsed at once, delayed all callers by 2.5 s
+// at each description of a restricted caller, and by 1.2 s at each change of the metadata.
 const metadata = Object.fromEntries(Array.from({ length: 200_000 }, (_, index) => [`k${index}`, 'x']))
 
 /** Turns of the event loop until the work is over. */

@@ -24,7 +24,7 @@ it('one caller holds half of the requests of a route, and others use the rest', 
   for (let sent = 0; sent < 20; sent += 1) expect(await port.get('/ui')).toMatchObject({ status: 200 })
   client.abort()
   await Promise.all(held)
-  // What they held is free again.
+  // Their capacity is free again.
   await eventually(async () =>
     expect(await port.get('/ui', { as: 'mallory' })).toMatchObject({ status: 200 }),
   )

@@ -10,8 +10,8 @@ import { eventually } from '../../support/eventually.ts'
 import { policyOf, ruleFor } from '../support/policy-templates.ts'
 import { readReservedMemory } from './reserved-memory.ts'
 
-// A response that the gateway reads before it sends it is in memory until the client has read it. 100 descriptions of 8 MiB
-// that nobody read took 1 GiB, of one caller.
+// A response that the gateway reads before it sends it is in memory until the client has read it. 100 unread
+// descriptions of 8 MiB took 1 GiB, of one caller.
 const mebibyte = 1024 * 1024
 const metadata = Object.fromEntries(
   Array.from({ length: 8 }, (_, index) => [`k${index}`, 'x'.repeat(mebibyte - 16)]),

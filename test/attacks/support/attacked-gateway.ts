@@ -27,7 +27,7 @@ export interface AttackedGateway extends GatewayAndUpstream {
   send(attack: Attack): Promise<TestResponse | undefined>
   /** Expects the error, and no request at the upstream. */
   expectRefused(attack: Attack, expected: ExpectedError): Promise<void>
-  /** As `expectRefused`, with a request that is invalid, whoever sends it. */
+  /** As `expectRefused`, with a request that is invalid from any caller. */
   expectInvalid(attack: Attack, says: ExpectedError['says']): Promise<void>
   /** As `expectRefused`, with a caller that has no permission. */
   expectDenied(attack: Attack, says: ExpectedError['says']): Promise<void>

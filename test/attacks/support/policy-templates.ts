@@ -44,7 +44,7 @@ export function createChangePolicy(
   return policyOf([namespace], [ruleFor(['ci']), { effect: 'deny', subjects, operations: ['change'], when }])
 }
 
-/** As documented in policies/README.md: what has no branch is left, and an unknown branch is denied. */
+/** As documented in policies/README.md: objects without a branch are exempt, and an unknown branch is denied. */
 const changesOtherBranches = 'branch != "" && !branch.like("ci/*")'
 
 /** Allows `ci` everything in the namespace except these operations, optionally under a condition. */

@@ -4,8 +4,8 @@ import { arrowUpload } from '../../support/arrow-upload.ts'
 import { attackedGateway } from '../support/attacked-gateway.ts'
 import { policyOf, ruleFor } from '../support/policy-templates.ts'
 
-// Whoever names a multipart write could add rows to the insert of another caller, overwrite with it, complete it too
-// early, or discard it. Its id, sealed by the gateway, says who began it on which branch of which table.
+// A caller that names a multipart write could add rows to the insert of another caller, overwrite with it, complete it
+// too early, or discard it. Its id, sealed by the gateway, is bound to the caller, table and branch.
 const attacked = attackedGateway({
   users: ['ann', 'bob', 'appender', 'clerk'],
   policies: [

@@ -12,7 +12,7 @@ it.for(['redocly', 'spectral'] as const)(
     const file = join(await temporaryFolder(), 'openapi.json')
     await writeFile(file, getOpenApiDocument())
     await lint(linter, file)
-    // The rules find what is wrong.
+    // The rules find errors.
     const { info: _info, ...rest } = JSON.parse(getOpenApiDocument()) as Record<string, unknown>
     await writeFile(file, JSON.stringify(rest))
     await expect(lint(linter, file)).rejects.toThrow()

@@ -50,7 +50,7 @@ async function runPhases(phases: string): Promise<string> {
 
 const isInstalled = inject('installedClients').includes(environment)
 
-/** Each has its own time, of which the generated requests take all on a slow machine. */
+/** Each has its own timeout: on a slow machine, the generated requests need all of theirs. */
 it.skipIf(!isInstalled).each(['examples', 'coverage,fuzzing'])(
   'schemathesis finds no response of the bundled catalog that the OpenAPI document does not describe: %s',
   async (phases) => {

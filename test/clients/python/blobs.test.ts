@@ -16,7 +16,7 @@ const values: Readonly<Record<string, Buffer | null>> = {
 const versions = { 'x-lancedb-version': '5', 'phalanx-version': '0.5.0' }
 const json = { ...versions, 'content-type': 'application/json' }
 
-/** A LanceDB server with one column of blobs, none of which it returns as a whole. */
+/** A LanceDB server with one column of blobs; it returns no blob as a whole. */
 const serveBlobs: RequestHandler = (arrival, response, request) => {
   const { target, rawHeaders } = arrival
   if (target.endsWith('/describe')) {

@@ -27,7 +27,7 @@ export async function fetchLancedbSources(): Promise<LancedbSources> {
   throw new Error(`cargo did not unpack lancedb ${version}`)
 }
 
-/** A function of the sources, or what stands between functions, and what it puts into requests. */
+/** A function of the sources, or the text between functions, with the parts of requests that it writes. */
 export interface SentBy {
   /** `table.rs: flush_rte`. */
   readonly where: string

@@ -29,7 +29,7 @@ const headers: ReadonlySet<string> = new Set([
 ])
 const all = operationNames.map(getOperation)
 
-/** Lists what is sent and neither served nor named as refused, and what is refused needlessly: one line for each. */
+/** Lists sent parts that are neither served nor named as refused, and needless refusals: one line for each. */
 function findUnserved(sent: readonly SentBy[], refused: typeof refusedRequests): readonly string[] {
   const used = new Set<string>()
   const lines = sent.flatMap(({ where, ...parts }) => {

@@ -13,7 +13,7 @@ import { temporaryFolder } from '../../support/temporary-folder.ts'
 const hasScript = spawnSync('script', ['--version']).stdout?.includes('util-linux') ?? false
 const inTerminal = it.skipIf(!hasScript)
 
-/** Runs `dev` on free ports in a terminal, of which it is the child, until the end of the test. */
+/** Runs `dev` on free ports as the child of a terminal, until the end of the test. */
 function startDev(dataFolder: string, options = '') {
   const main = join(projectFolder, 'dist', 'main.js')
   const command = `exec '${process.execPath}' '${main}' dev --port 0 --admin-port 0 --data-dir '${dataFolder}' ${options}`

@@ -294,7 +294,7 @@ it('allows a request exactly if all documented permissions are allowed', async (
       fc.oneof(arbitraryPolicies, lenientPolicies),
       fc.array(cases, { minLength: 12, maxLength: 12 }),
       async (written, requests) => {
-        // A condition on the id of objects below counts against the caller, whatever objects exist.
+        // A condition on the id of objects below counts against the caller: the ids are not known.
         const set = compilePolicySet(written)
         for (const request of requests) {
           const expected = isAllowed(written, request)

@@ -15,7 +15,7 @@ const beforeLance = useSharedGateway({
 })
 const create = { body: arrowUpload }
 
-/** The headers for context, location and properties that the last request had, under whatever name. */
+/** The headers for context, location and properties of the last request, in any dialect. */
 function catalogHeadersOf({ requests }: RecordingUpstream): Record<string, string> {
   const { rawHeaders = [] } = requests.at(-1) ?? {}
   const pairs = rawHeaders.flatMap((name, index) =>

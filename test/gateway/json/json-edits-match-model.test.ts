@@ -33,7 +33,7 @@ interface Member extends Item {
 const removed: ReadonlySet<string> = new Set(['identity', 'a'])
 const absentIfEmpty: ReadonlySet<string> = new Set(['id', 'context', 'properties', ''])
 const wanted: ReadonlySet<string> = new Set(['id', 'flag', 'properties'])
-/** Searched for names, and requested with what is edited in it; the second is removed then. */
+/** Members whose names are visited, and whose values are requested with their edits; the second is removed then. */
 const both = 'columns'
 const dropped = 'options'
 /** Replaces the value of a flag. */

@@ -35,7 +35,7 @@ describe.skipIf(!hasOpenssl())('TLS of pass-through routes (skipped without open
     client = await own.issue('alice', `URI:${alice}`, { usage: 'clientAuth' })
   })
 
-  /** With a route that everybody with a certificate may use. */
+  /** With a route that only the user of the client certificate may use. */
   async function startGateway() {
     const clientCaFile = join(folder, 'clients.pem')
     await copyFile(own.certFile, clientCaFile)

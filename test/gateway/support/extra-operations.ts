@@ -9,7 +9,7 @@ export function readExtraOperations(written: WrittenOperations) {
   return upstreamSchema.parse({ url: 'http://catalog.example', extraOperations: written }).extraOperations
 }
 
-/** A read, two changes of which one has a group, and an upload. */
+/** A read, two changes, one with a group, and an upload. */
 export const extraOperations = readExtraOperations([
   {
     name: 'PrewarmTable',

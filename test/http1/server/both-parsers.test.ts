@@ -5,8 +5,8 @@ import { oddRequests } from './odd-requests.ts'
 import { sendTo, startNodeRequests, startRecordingListener, type Accepted } from './recording-server.ts'
 import { writtenRequest } from './written-requests.ts'
 
-// Node (llhttp) parses the requests of an application with the plugin. It is old, well known, and strict by default: what
-// both parsers accept must mean the same, and whatever the own one accepts, the parser of node accepts as well. Then no
+// Node (llhttp) parses the requests of an application with the plugin. It is old, well known, and strict by default:
+// requests that both parsers accept must mean the same, and node must accept all that the own parser accepts. Then no
 // server that parses like node sees a different request.
 
 /** Errors of the own parser for bytes that llhttp accepts. None of them is ever forwarded. */

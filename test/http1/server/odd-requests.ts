@@ -73,7 +73,7 @@ interface Change {
   readonly fraction: number
 }
 
-/** What is replaced, at one of the places where it matches, and by what; `$&` is what was there. */
+/** Replacements of one match of the pattern; `$&` is the replaced text. */
 const edits: readonly (readonly [pattern: RegExp, replacement: fc.Arbitrary<string>])[] = [
   // Anything: odd bytes before or in place of it, some bytes less, or the end.
   [/^|[^]/g, odd.map((bytes) => `${bytes}$&`)],

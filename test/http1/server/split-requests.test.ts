@@ -8,7 +8,7 @@ type Found = Omit<WrittenRequest, 'bytes'> & { isComplete: boolean }
 
 const maximumHeadBytes = 8 * 1024
 
-/** Parses the chunks, each of which is overwritten when it has been read. */
+/** Parses the chunks, and overwrites each after it is read. */
 function read(chunks: readonly Buffer[], maximum = maximumHeadBytes): Found[] {
   const found: Found[] = []
   const reader = new RequestParser(

@@ -92,7 +92,7 @@ const headers: readonly [name: string, reason: RegExp, header: Record<string, un
   ['an empty type', tokenType, { typ: '' }],
 ]
 
-/** Header members that bring a key of the attacker, who has signed. */
+/** Header members that bring the key with which the attacker has signed. */
 const broughtKeys: readonly [name: string, header: (own: KeyObject) => Record<string, unknown>][] = [
   ['a key in jwk (CVE-2018-0114)', (own) => ({ jwk: publicJwk(own, 'rsa') })],
   ['a key in jwk without kid', (own) => ({ kid: undefined, jwk: publicJwk(own, 'own') })],
@@ -157,7 +157,7 @@ const changedParts: readonly [
   ],
 ]
 
-/** Signatures that somebody without the key can write. */
+/** Signatures that can be written without the key. */
 const writtenSignatures: readonly [name: string, key: 'rsa' | 'ec' | 'ed', signature: Buffer][] = [
   ['an RSA signature of zeros', 'rsa', Buffer.alloc(256)],
   ['ES256 with r and s zero (CVE-2022-21449)', 'ec', Buffer.alloc(64)],

@@ -5,8 +5,8 @@ const keys: KeyObject[] = []
 let taken = 0
 
 /**
- * A private RSA key of 2,048 bits. A worker generates eight, each of which takes a tenth of a second, and reuses them: eight calls
- * in a row return different ones.
+ * A private RSA key of 2,048 bits. A worker generates eight, in a tenth of a second each, and reuses them: eight calls in
+ * a row return different ones.
  */
 export function takeRsaKey(): KeyObject {
   const index = taken++ % count

@@ -31,7 +31,7 @@ export interface CountingServer {
 export async function startServer(handler: RequestListener): Promise<CountingServer> {
   let requests = 0
   let server: Server
-  // Not one that the system assigns to somebody else between `stop` and `start`.
+  // Not one that the system assigns to another process between `stop` and `start`.
   const port = await freePort()
   async function start(): Promise<void> {
     server = createServer((request, response) => {

@@ -44,7 +44,7 @@ function addField(builder: Builder, name: string, children?: number[]): number {
   return Field.endField(builder)
 }
 
-/** A schema of one column with so many levels, each naming the next one so many times. */
+/** A schema of one column with `levels` levels, each naming the next one `times` times. */
 function nested(levels: number, times: number): Buffer {
   const builder = new Builder()
   let field = addField(builder, 'leaf')

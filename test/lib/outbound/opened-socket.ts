@@ -29,7 +29,7 @@ export async function openSocket(target: OutboundTarget, options: OpenOptions = 
   })
 }
 
-/** Sends a line to a server that sends back what it receives. */
+/** Sends a line to an echo server. */
 export async function exchange(socket: Socket, line: string): Promise<string> {
   socket.write(line)
   let received = ''
@@ -40,7 +40,7 @@ export async function exchange(socket: Socket, line: string): Promise<string> {
   return received
 }
 
-/** Starts a server that sends back what it receives, with TLS if it has a certificate; returns its port. */
+/** Starts an echo server, with TLS if it has a certificate; returns its port. */
 export function startEchoServer(tls?: { readonly cert: string; readonly key: string }): Promise<number> {
   return listenLocally(tls ? createTlsServer(tls, echo) : createServer(echo))
 }

@@ -92,7 +92,7 @@ it('several gateways admit no more than one, except for a burst of each of the o
       const late = (times.gatherMs + times.wayMs + 2) / 1000
       const excess = (count - 1) * (burst + perSecond * late)
       // No interval may contain more requests than were refilled in it, plus burst and excess. The interval with the
-      // most begins at the request that had the fewest before it, compared to what was refilled until then.
+      // most begins at the request that had the fewest before it, compared to the refill until then.
       let fewest = Infinity
       const tooMany = admitted.some((at, index) => {
         const balance = index - (perSecond * at) / 1000

@@ -82,7 +82,7 @@ const whole: Readonly<Record<string, string>> = {
   all: 'everything in the other groups, but `references`',
 }
 
-/** The groups of operations and what they hold, or the groups beneath. */
+/** The groups of operations with their members, or the groups beneath. */
 const groupsReference: GeneratedTable = {
   name: 'groups',
   rows: [

@@ -103,7 +103,7 @@ const dialects = [
   'id = 1), (id = 2',
 ]
 
-/** Filters that leave a condition beside them, read what is hidden, or mean something else to another parser. */
+/** Filters that escape a condition beside them, read hidden data, or mean something else to another parser. */
 const hostileFilters: readonly string[] = [...new Set([...escapes, ...hiddenValues, ...dialects])]
 
 /** Filters as long as they may be, or longer, and deep ones. */

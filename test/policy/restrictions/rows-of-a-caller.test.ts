@@ -13,7 +13,7 @@ function find(caller: Principal, ...restrictions: { columns: Record<string, stri
   return set.findRestriction(createAuthorizationRequest(caller, 'QueryTable', 'table', ['crm', 'customers']))
 }
 
-/** What they leave of it. */
+/** The columns and rows that they leave. */
 function remaining(...parameters: Parameters<typeof find>) {
   const found = find(...parameters)
   return found && { columns: [...found.columns], rows: found.rows }

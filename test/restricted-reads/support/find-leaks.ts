@@ -14,7 +14,7 @@ const hiddenNames = ['ssn', 'region'] as const
 
 /**
  * Returns what the responses reveal of hidden rows and columns: a canary, a hidden name, a difference between `a` and `b`,
- * which differ only in what is hidden, or a difference to `c`, which has nothing hidden. Rows without one order count in
+ * which differ only in hidden data, or a difference to `c`, which has nothing hidden. Rows without one order count in
  * any order.
  */
 export function findLeaks(responses: TableResponses, hasOneOrder: boolean): string[] {

@@ -10,7 +10,7 @@ export interface TableRequest {
 }
 
 /**
- * What is certain about the rows that a read returns, on tables that do not change: the rows and their order, the rows, or
+ * The certain part of the rows that a read returns, on tables that do not change: the rows and their order, the rows, or
  * only how many. Without `order_by`, the engine returns rows as they are stored, but computes expressions of several
  * batches at the same time and returns whichever is done first: one query of one table, repeated, returns them in several
  * orders, and with `k` or `offset` other rows, to callers without a restriction, too. The rows that it finds for each of
@@ -23,7 +23,7 @@ export function getCertainty({ body }: TableRequest): 'order' | 'rows' | 'count'
   return !computes || 'order_by' in body || 'vector_column' in body ? 'order' : 'count'
 }
 
-/** Returns the read of all rows of which the read has some. */
+/** Returns the read without `k` and `offset`. */
 export function withoutCut({
   body: { k: _k, offset: _offset, ...body },
   ...read
@@ -52,7 +52,7 @@ const conditions: readonly Condition[] = [
   () => "`note`.`open` ilike 'A%'",
 ]
 
-/** Attempts to read what is hidden, to leave the restriction, or to fail for hidden values only. */
+/** Attempts to read hidden data, to escape the restriction, or to fail for hidden values only. */
 const hostileConditions: readonly Condition[] = [
   () => "ssn like 'C%'",
   () => "region = 'US'",

@@ -12,7 +12,7 @@ export interface RestrictedTables {
    * first part of their rows.
    */
   replace(tables: SampleTables, isIndexed: boolean): Promise<void>
-  /** Sends a request about each table: as `reader`, who is restricted, or as `dev`, who is not. */
+  /** Sends a request about each table: as `reader`, with restrictions, or as `dev`, without. */
   send(request: TableRequest, as: 'reader' | 'dev'): Promise<TableResponses>
 }
 
@@ -20,7 +20,7 @@ const places = ['place_a', 'place_b', 'place_c'] as const
 
 /**
  * `reader` sees the same columns of all tables. A condition that holds for all rows of `c` lets the engine plan a query as
- * it does for `a`: it refuses some orders only without a filter, or if indexes answer all of the filter.
+ * it does for `a`: it refuses some orders only without a filter, or if indexes cover all of the filter.
  */
 const policies: readonly WrittenPolicy[] = places.map((place) => ({
   name: place,

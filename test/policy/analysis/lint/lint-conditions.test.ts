@@ -42,7 +42,7 @@ it('does not report commit requirements', () => {
   expect(lintPolicies(compilePolicySet([policy]))).toEqual([])
 })
 
-/** What is constant about the condition. */
+/** The findings about constant parts of the condition. */
 function constants(...rule: Parameters<typeof findings>): readonly string[] {
   const found = findings(...rule).filter((text) => /^\w+ condition: /.test(text))
   return found.map((text) => text.replace(' condition: has a condition that', ':'))

@@ -13,7 +13,7 @@ function requestOf(user: string, permission: 'UpdateTable' | 'QueryTable') {
   return createAuthorizationRequest(createCaller(user), permission, 'table', ['prod', 't'])
 }
 
-/** Reviews a resource of the platform with this content, and compiles what is left of it beside a good one. */
+/** Reviews a resource of the platform with this content, and compiles its valid documents beside a good one. */
 async function reviewBad(content: object, ...others: readonly KubernetesObject[]) {
   const good = createResource('good', { namespace: [], rules: [allow] }, system)
   const bad = createResource('bad', { namespace: ['prod'], ...content }, system)
