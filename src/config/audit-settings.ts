@@ -51,7 +51,7 @@ export const redactionSchema = z.strictObject({
   pseudonymize: z
     .array(z.enum(['principals', 'addresses']))
     .default([])
-    .describe('What is replaced by a keyed hash, which is stable for the same value.'),
+    .describe('Replaced by a keyed hash, which is stable for the same value.'),
   keyFile: path
     .optional()
     .describe('Key of the hashes, at least 32 bytes; by default generated in the audit folder.'),

@@ -43,7 +43,7 @@ type is text: \`CATALOG_GATEWAY__DIALECTS='[lance]'\`. Members of lists (\`[]\` 
 export function settingsReference(): string {
   const described = new Map<string, string>()
   const chapters = [
-    chapterOf(`The gateway, what is set first: ${gateway.command}`, gateway.schema, isCommon, described),
+    chapterOf(`The gateway, common settings: ${gateway.command}`, gateway.schema, isCommon, described),
     chapterOf('The gateway, all else', gateway.schema, (row) => !isCommon(row), described),
     chapterOf(`The bundled catalog: ${catalog.command}`, catalog.schema, () => true, described),
   ]
