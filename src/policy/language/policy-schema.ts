@@ -101,8 +101,7 @@ function createPolicySchemas(vocabulary: PolicyVocabulary) {
     commits: optional(commitsSchema, 'What every new version of a table, here or beneath, must fulfil.'),
     restrict: optional(
       list(createRestrictionSchema(names), exampleOf.restrict),
-      'What callers may read of tables of which they may not read everything. A restriction allows nothing, and nothing ' +
-        'beneath undoes it.',
+      'Limits reads of tables to columns and rows. A restriction allows nothing, and nothing beneath undoes it.',
     ),
     tags: optional(
       createTagsSchema(names),
