@@ -14,7 +14,7 @@ export interface Disturbance {
 }
 
 /**
- * Lets a server meet what it meets between the requests of a measurement in real life: large bodies in both directions,
+ * Sends a server other traffic, as between the requests of a measurement in real life: large bodies in both directions,
  * new connections and refusals. Rejects if a transfer fails.
  */
 export async function disturb(port: number, { headers, transfers }: Disturbance): Promise<void> {

@@ -26,7 +26,7 @@ import { smallReadPath, type SmallWorkload } from './workloads.ts'
 /*
  * Measures what a feature adds to the CPU time of a small read with an API key: gateways as built (`npm run build`), on
  * Node 24 with the options of the image, that differ in one feature each from the first one. The second one is the same as
- * the first: what they differ by is the error of the measurement. Rounds are interleaved. Prints the medians of the times,
+ * the first: their difference is the error of the measurement. Rounds are interleaved. Prints the medians of the times,
  * and of their ratios to the first gateway in the same round.
  */
 

@@ -11,8 +11,8 @@ import { startServer, stopServers } from './server-process.ts'
 import { quantile } from './statistics.ts'
 
 /*
- * Measures commits that race for one table of the bundled catalog as built (`npm run build`): 8 clients, each of which
- * commits 25 times, as soon as its previous commit is complete. The catalog commits inserts, updates, merges and
+ * Measures commits that race for one table of the bundled catalog as built (`npm run build`): 8 clients, which
+ * commit 25 times each, as soon as the previous commit is complete. The catalog commits inserts, updates, merges and
  * deletes; LanceDB's client commits its own versions through CreateTableVersion. Prints the total time, the latencies of
  * a commit, failed commits, and the conflicts (409) that a client retried. Throws if a commit that succeeded is lost.
  *

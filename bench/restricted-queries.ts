@@ -4,7 +4,7 @@ import { compilePolicySet, createAuthorizationRequest, createCaller } from '../t
 import { quantile, rounded } from './statistics.ts'
 
 /*
- * Measures what a restriction adds to a query: finding it, parsing and printing the filter, and writing the body anew.
+ * Measures what a restriction adds to a query: finding it, parsing and printing the filter, and rewriting the body.
  * Prints medians of samples of 20 queries, with the rounds of all queries interleaved, and their ratio to the decision alone and
  * to parsing the body as JSON, which a restriction also needs.
  */
