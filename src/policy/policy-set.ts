@@ -80,12 +80,12 @@ export interface PolicySet
    */
   decideBeneath(request: AuthorizationRequest): Decision
   /**
-   * Returns what the restrictions leave of a table for the principal, if `decide` allows the operation; undefined for all.
+   * Returns the part of a table that restrictions leave to the principal, if `decide` allows the operation; undefined for all.
    */
   findRestriction(request: AuthorizationRequest): CallerRestriction | undefined
   /**
-   * Returns what shadow policies would leave of a table, if that is not what `findRestriction` returns; otherwise undefined,
-   * as for an operation that restrictions leave nothing of. Without shadow policies there is no such member.
+   * Returns the part of a table that shadow policies would leave, if that differs from `findRestriction`; otherwise
+   * undefined, also for an operation that restrictions deny. Without shadow policies there is no such member.
    */
   findShadowRestriction?(request: AuthorizationRequest): CallerRestriction | undefined
 }

@@ -46,7 +46,7 @@ export interface Answer {
   readonly allowed: boolean
   /** Undefined if no rule allows it. */
   readonly rule?: ReportedRule | undefined
-  /** What restrictions leave of the table; undefined for all. */
+  /** The part of the table that restrictions leave; undefined for all. */
   readonly restriction?: ReportedPart
 }
 
@@ -112,7 +112,7 @@ const nothing: Known = { caller: anyCaller, conditions: new Map() }
 
 type Side = ReturnType<typeof createSide>
 
-/** A rule or a restriction that may apply, and what that depends on. */
+/** A rule or a restriction that may apply, and its conditions for that. */
 type Dependency = ReturnType<ReturnType<Side>['listDependencies']>[number]
 
 /**
@@ -165,7 +165,7 @@ function findCases(before: Side, after: Side): readonly Case[] {
   return found.length > 0 ? found : search({ ...anyCaller, isAnonymous: false })
 }
 
-/** What callers gain or lose, if the operation is so allowed before and after: if it stays allowed, parts of a table. */
+/** Gains and losses by whether the operation is allowed before and after: if it stays allowed, parts of a table. */
 const kinds = [
   ['gains', false, true],
   ['loses', true, false],

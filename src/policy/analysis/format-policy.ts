@@ -8,7 +8,7 @@ import type { Answer } from './diff-policies.ts'
 import type { Grant, Scope, Sight } from './grants.ts'
 import { formatRule } from './steps.ts'
 
-/** `allowed by` the rule, and what restrictions leave; `denied, as no rule allows it`. */
+/** `allowed by` the rule, and the part that restrictions leave; `denied, as no rule allows it`. */
 export function formatAnswer({ allowed, rule, restriction }: Answer): string {
   const word = allowed ? 'allowed' : 'denied'
   const decided = rule === undefined ? `${word}, as no rule allows it` : `${word} by ${formatRule(rule)}`

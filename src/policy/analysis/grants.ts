@@ -31,7 +31,7 @@ import {
   reportRule,
 } from './steps.ts'
 
-/** Whom or what a rule affects, of all that the report is about; all of it, if no member is defined. */
+/** The callers, operations and tables of a report that a rule affects; all of them, if no member is defined. */
 export interface Scope {
   readonly subjects?: Subjects | undefined
   /** Callers that it does not affect. */
@@ -50,15 +50,15 @@ interface ReportedEffect extends Scope {
 
 export interface Grant extends ReportedEffect {
   readonly subject?: Subject
-  /** What leaves only a part of the table, or of some tables. */
+  /** Restrictions that leave only a part of the table, or of some tables. */
   readonly restrictedBy?: readonly (RestrictionReport & Scope)[] | undefined
-  /** What denies it to some callers, for some operations and tables, or under a condition. */
+  /** Denies for some callers, operations and tables, or under a condition. */
   readonly unless: readonly ReportedEffect[]
 }
 
 /**
- * What a caller that is the subject and nothing else sees, if all conditions that allow it are true. Of a table with tagged
- * columns, `all` is that it sees some of these, and `part` that it sees the table without them.
+ * The part that a caller that is only the subject sees, if all conditions that allow it are true. Of a table with tagged
+ * columns, `all` means that it sees some of these, and `part` that it sees the table without them.
  */
 export type Sight = 'all' | 'part' | 'nothing'
 

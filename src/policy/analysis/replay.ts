@@ -55,7 +55,7 @@ export interface RecordedCall {
 export interface ReplayedCall extends Pick<RecordedCall, 'operation' | 'principal' | 'before'> {
   /** Undefined if it depends on unrecorded input. */
   readonly after?: Answer
-  /** If `after` is undefined: what the log does not contain. */
+  /** If `after` is undefined: the inputs that the log lacks. */
   readonly missing?: readonly string[]
 }
 
@@ -110,7 +110,7 @@ interface RequiredPermission extends Omit<Question, 'caller' | 'conditions'> {
   readonly isUncertain?: boolean
   /** Whether it was also required on all descendants. */
   readonly includesDescendants?: boolean
-  /** What decides if no rule does: `entries`, or what the log does not contain. Undefined if that denies it. */
+  /** Decides if no rule does: `entries`, or the inputs that the log lacks. Undefined if that is a denial. */
   readonly otherwise?: string | undefined
 }
 
@@ -201,7 +201,7 @@ function hasPolicyBeneath({ documents }: PolicySet, { namespace }: ObjectPositio
   )
 }
 
-/** What the log contains of the input of conditions, besides that of a permission. The request has the time of its record. */
+/** The recorded input of conditions, besides that of a permission. The request has the time of its record. */
 function createRecordedInput({ clientAddress, time, caller }: RecordedCall): ConditionInput {
   const { isAnonymous, user, key, groups, excludedGroups } = caller
   // Token claims are not recorded; an API key has none.
@@ -211,7 +211,7 @@ function createRecordedInput({ clientAddress, time, caller }: RecordedCall): Con
   return { principal, request: { clientAddress, now: new Date(time) } }
 }
 
-/** What the log does not contain of that on which it depends whether the rules apply. */
+/** Describes the inputs on which the rules depend and that the log lacks. */
 function describeOpen(rules: readonly Step[], caller: KnownCaller): readonly string[] {
   const { users, keys, groups } = listOpenNames(rules)
   const whichGroups = caller.groups.size > 0 ? 'all groups' : 'the groups'

@@ -4,7 +4,7 @@ import { isUnderFolder } from './condition-functions.ts'
 import { listStating } from './permission-facts.ts'
 
 /**
- * What a policy requires of commits: that every new version has these metadata keys, each with a visible value; or that
+ * The requirement of a policy for commits: that every new version has these metadata keys, each with a visible value; or that
  * staging manifests and chosen locations are under one of these folders, and no request chooses the storage.
  */
 export type RequirementData =

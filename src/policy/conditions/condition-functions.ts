@@ -11,7 +11,7 @@ import { createNameMatcher } from './name-pattern.ts'
 interface ConditionFunction {
   /** Implementations to register, by signature. */
   readonly overloads?: Readonly<Record<string, (...args: never[]) => unknown>>
-  /** What its argument is, if that must be a literal: one of the request could make an evaluation fail, or cost much. */
+  /** Describes its argument, if that must be a literal: one of the request could make an evaluation fail, or cost much. */
   readonly takes?: string
   /** Returns why a literal is invalid as its argument; undefined if it is valid. */
   readonly validateArgument?: (text: string) => string | undefined

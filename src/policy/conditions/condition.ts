@@ -174,7 +174,7 @@ for (const [name, variable] of Object.entries(conditionVariables)) {
 
 /**
  * Parses a text with the functions that cel-js does not let one replace; its errors do not name those that were written.
- * Returns its syntax tree and what evaluates it with variables by name. Throws ParseError.
+ * Returns a function that evaluates it with variables by name, with its syntax tree. Throws ParseError.
  */
 export function parseCondition(text: string): ((scope: object) => unknown) & { readonly ast: ASTNode } {
   const evaluate = environment.parse(text)

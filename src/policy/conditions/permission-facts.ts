@@ -128,7 +128,7 @@ export function requirementFacts(
   if (on === 'source branch') return { ...noFacts, branch: readFact(facts, 'sourceBranch', 'main') }
   if (on === 'destination') return tableFacts
   if (on === 'beneath') return isOperationName(permission) ? subtreeFacts(permission) : unknownFacts
-  // Nothing is known of what an extra operation does to the object.
+  // The effect of an extra operation on the object is unknown.
   if (on !== 'itself') return typeof on === 'object' && 'idMember' in on ? unknownFacts : noFacts
   const own = operationFactsOf(operation, id, facts)
   // It is required again for the stated branch alone.

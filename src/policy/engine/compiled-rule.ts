@@ -13,7 +13,7 @@ interface RuleContext {
   readonly onConditionFailure: ReportConditionFailure
 }
 
-/** A rule, with what decisions need of it. */
+/** A rule, prepared for decisions. */
 export type CompiledRule = ReturnType<typeof compileRule>
 
 /** `order` is the position among all rules, by file and then from top to bottom. */

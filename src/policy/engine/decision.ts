@@ -21,7 +21,7 @@ export type Decision =
       /** `no_rule`: no rule allows it. `denied`: a rule denies it. */
       readonly reason: 'no_rule' | 'denied'
       readonly rule?: RuleReference
-      /** What callers that may know of the object read. */
+      /** For callers that may know of the object. */
       readonly message?: string
       readonly revision: string
     }

@@ -109,7 +109,7 @@ function earliest(
   return first
 }
 
-/** What becomes of a rule about the permission. It applies, or it is not known whether it does, or why it does not. */
+/** The outcome of a rule about the permission: it applies, it may apply (`open`), or the reason why it does not. */
 type RuleOutcome = 'applies' | 'open' | 'other-caller' | 'other-table' | 'false' | 'failed'
 
 /** Whether a rule names the caller. In decisions, rules are found by the numbers of callers, so only exceptions matter. */
@@ -171,7 +171,7 @@ export interface RuleAbout extends LocatedRule {
   readonly implication: Implication | undefined
 }
 
-/** A rule about the permission, in a policy of the namespace of the object or of one above, and what became of it. */
+/** A rule about the permission, in a policy of the namespace of the object or of one above, with its outcome. */
 export interface Step extends RuleAbout {
   /** `stopped`: an allow that a namespace beneath does not inherit. `reserved`: one of a permission that is final above. */
   readonly outcome: RuleOutcome | 'stopped' | 'reserved'
@@ -231,7 +231,7 @@ export function resultKind(
   return deciding !== undefined && openDeny === undefined ? 'allowed' : 'open'
 }
 
-/** Shows what becomes of each rule about the question, upwards, and of each restriction of its table. */
+/** Visits each rule about the question with its outcome, upwards, and each restriction of its table. */
 export function visitSteps(evaluation: Evaluation, visit: Visit): void {
   const { permission, tags } = evaluation.input
   let isStopped = false
@@ -284,7 +284,7 @@ export function listRestrictions(evaluation: Evaluation): readonly CompiledRule[
   })
 }
 
-/** What a restriction leaves of a table with these tags; nothing for another rule. */
+/** Resolves a restriction for a table with these tags; empty for another rule. */
 export function nameRestriction(located: LocatedRule, tags: ObjectTags): readonly NamedRestriction[] {
   const { restriction } = located.rule
   return restriction === undefined

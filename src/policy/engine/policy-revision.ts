@@ -13,7 +13,7 @@ export function* revisionSteps(documents: readonly PolicyDocument[]): Steps<stri
   return hash.digest('hex')
 }
 
-/** What does not change decisions, or is in another member: the end of a rule is part of its condition. */
+/** Members that do not change decisions, or repeat another one: the end of a rule is part of its condition. */
 const ignored: ReadonlySet<string> = new Set(
   'accepted column contact file implied instance isShadow line message until when'.split(' '),
 )

@@ -97,7 +97,7 @@ export function createPosition(node: PolicyNode, depth: number, table: string | 
   return { node, depth, table, tags: declared ?? node.tags }
 }
 
-/** The namespaces of policies, and what these declare about objects. Rules are added to its nodes. */
+/** The namespaces of policies, with their declarations about objects. Rules are added to its nodes. */
 export class PolicyTree {
   readonly #root = new PolicyNode()
   /** In depth-first order. */

@@ -24,7 +24,7 @@ interface Written {
   readonly key?: ParsedNode
 }
 
-/** In place of what cannot be used, after an error has been reported. */
+/** Replaces a value that cannot be used, after an error has been reported. */
 const unreadable = Symbol('unreadable')
 
 /** Fields of a document whose texts are those of the whole policy, not of one value of `forEach`. */

@@ -65,7 +65,7 @@ export function* parsePolicySteps(
   return { documents: parsed.documents, tests: parsed.tests, problems: located }
 }
 
-/** Returns what a document holds: itself, or the items of a list that `kubectl get` has printed, without their status. */
+/** Returns the document, or the items of a list that `kubectl get` has printed, without their status. */
 function listItemsOf(root: ParsedNode): readonly ParsedNode[] {
   const list: unknown = isMap(root) && String(root.get('kind')) === 'List' ? root.get('items') : undefined
   if (!isSeq(list)) return [root]

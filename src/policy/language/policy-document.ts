@@ -33,7 +33,7 @@ export interface Subjects extends NamedSubjects {
   readonly except: NamedSubjects | undefined
 }
 
-/** A rule as written, at its position, with groups of operations expanded, and with what a deny covers besides. */
+/** A rule as written, at its position, with groups of operations expanded, and with the implied permissions of a deny. */
 export interface PolicyRule extends Coverage, Position {
   readonly id: string
   readonly effect: 'allow' | 'deny'
@@ -46,9 +46,9 @@ export interface PolicyRule extends Coverage, Position {
   readonly when?: string | undefined
   /** ISO 8601, UTC: an allow rule applies before this time. */
   readonly until?: string | undefined
-  /** What a caller reads whom the rule denies, or does not allow because of its condition alone. */
+  /** For callers that the rule denies, or does not allow because of its condition alone. */
   readonly message?: string | undefined
-  /** What a restriction leaves of the tables. */
+  /** The columns and rows that a restriction leaves. */
   readonly restriction?: WrittenRestriction
 }
 

@@ -27,7 +27,7 @@ import { createTestSchema } from './test-schema.ts'
 
 const apiVersion = z.enum([fileApiVersion, resourceApiVersion]).describe('The version of the language.')
 
-/** Files may have what the Kubernetes API has here, too. */
+/** Files may also have the members of the Kubernetes API. */
 const metadata = z.looseObject({
   name: label.describe('Unique in the folder of policies; appears in logs and audit records.'),
   namespace: optional(text, 'A Kubernetes namespace, with which the name begins in logs and audit records.'),

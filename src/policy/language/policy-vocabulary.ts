@@ -12,7 +12,7 @@ import {
   permissionNames,
 } from '../../catalog-api/index.ts'
 
-/** What policies may contain besides the catalog API, according to the settings of a gateway. */
+/** Settings of a gateway that extend the names that policies may use. */
 export interface VocabularyOptions {
   readonly extraOperations: readonly Operation[]
   /** Whether policies may have `mode: development`. */

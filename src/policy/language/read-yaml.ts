@@ -69,7 +69,7 @@ function findIgnoredErrors(document: CST.Document, error: ReportProblem): void {
     for (const { type, source, offset } of [...start, ...sep]) {
       if (type === 'tag' && source === '!')
         error(offset, `"!" before a space is a YAML tag${quotedNegationHint}`)
-      // The library drops what follows such a key without a colon.
+      // The library drops the text after such a key without a colon.
       if (type === 'explicit-key-ind') error(offset, 'a key with "?" is not supported')
     }
     for (const token of [key, value])

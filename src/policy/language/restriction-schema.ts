@@ -22,7 +22,7 @@ import {
   type NameSchemas,
 } from './schema-parts.ts'
 
-/* What a policy says of tables and their columns: restrictions, which are deny rules, and tags. */
+/* The parts of a policy about tables and their columns: restrictions, which are deny rules, and tags. */
 
 const tagNames = fullList(filledLabel, '[pii]')
 const columnType = z.enum(columnTypes)
@@ -97,7 +97,7 @@ export function createRestrictionSchema({ tables }: NameSchemas) {
   )
 }
 
-/** Reads a rule that denies everything about the tables but reading what remains; none of a restriction that is no map. */
+/** Reads a rule that denies all on the tables but reads of the visible part; undefined for a restriction that is no map. */
 export function readRestriction(
   reader: DocumentReader,
   path: Path,
@@ -175,7 +175,7 @@ export function createTagsSchema({ describeTable }: NameSchemas) {
   })
 }
 
-/** Reads what the field `tags` of a document declares: unknown tags, if it is mistaken. */
+/** Reads the field `tags` of a document: unknown tags, if it is not valid. */
 export function readTags(reader: DocumentReader): DeclaredTags {
   const position = reader.position(['tags'])
   const { isValid, value } = reader.read<z.output<ReturnType<typeof createTagsSchema>>>(['tags'])

@@ -97,7 +97,7 @@ function createNamedSubjects(names: z.output<typeof namedSubjects>): NamedSubjec
 
 export const ruleId = filledLabel.describe('Unique in the document: logs and audit records name it.')
 
-/** What replaces the mistaken fields of a deny or restriction. Without an id, it would be lifted. */
+/** Replacements of invalid fields of a deny or restriction. Without an id, it would be lifted. */
 export function strictestRule(reader: DocumentReader, path: Path) {
   const position = reader.position(path)
   const id = `unnamed-${position.line}-${position.column}`

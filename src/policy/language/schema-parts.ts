@@ -54,7 +54,7 @@ function hasRightForm({ issues }: z.core.ParsePayload): boolean {
 
 export const text = z.string({ error: 'text' })
 
-/** A text that matches; `schema` is what the JSON Schema says of it instead of the grammar. */
+/** A text that matches; the JSON Schema has `schema` instead of the grammar. */
 export function matching(
   grammar: RegExp,
   expected: string,
@@ -148,7 +148,7 @@ const exactNamespaces =
 
 export type NameSchemas = ReturnType<typeof createNameSchemas>
 
-/** Schemas of what a gateway with these settings has names for. A name that nothing can have is an error: it would never apply. */
+/** Schemas of names at a gateway with these settings. A name that nothing can have is an error: it would never apply. */
 export function createNameSchemas(vocabulary: PolicyVocabulary) {
   const { permissions, options } = vocabulary
   const known = new Set<string>([...permissions.names, ...permissions.groups.keys()])

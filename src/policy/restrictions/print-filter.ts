@@ -25,7 +25,7 @@ export function printFilter(filter: string, findColumn: FindColumn, printVariabl
 interface Printed {
   readonly printed: string
   readonly type: ColumnType | 'unknown'
-  /** What engines recurse over: AND and OR are printed as balanced trees. */
+  /** The depth to which engines recurse: AND and OR are printed as balanced trees. */
   readonly levels: number
 }
 
@@ -146,7 +146,7 @@ class FilterPrinter {
     return value
   }
 
-  /** Parses what follows IN: a list of literals and of facts of the caller, or one fact alone. */
+  /** Parses the operand of IN: a list of literals and of facts of the caller, or one fact alone. */
   #parseList(value: Printed): readonly string[] {
     if (this.#following?.kind === 'variable') return this.#parseOperands(value)
     this.#expect('(')

@@ -9,7 +9,7 @@ export interface WrittenRestriction extends Omit<TableRestriction, 'columns'> {
   readonly columns: VisibleColumns | { readonly without: readonly string[] }
 }
 
-/** What a policy leaves of a table: a restriction allows nothing by itself. */
+/** The part of a table that a policy leaves: a restriction allows nothing by itself. */
 export interface TableRestriction {
   /** The only columns that exist for the caller, in the order of the policy. */
   readonly columns: VisibleColumns

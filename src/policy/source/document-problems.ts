@@ -39,8 +39,8 @@ function assertNone(problems: readonly PolicyProblem[]): void {
 }
 
 /**
- * Finds what documents that come into force together declare twice, tags in several spellings, every tag that a rule names
- * and none of the documents declares, and every restriction by tags that declared columns contradict.
+ * Finds problems of documents that come into force together: duplicate declarations, tags in several spellings, every tag
+ * that a rule names and no document declares, and every restriction by tags that declared columns contradict.
  */
 export function* findDocumentProblems(documents: readonly PolicyDocument[]): Steps<readonly PolicyProblem[]> {
   const declarations = documents.flatMap(listDeclarations)
@@ -60,7 +60,7 @@ export function* findDocumentProblems(documents: readonly PolicyDocument[]): Ste
   return [...new Map(problems.map((problem) => [formatProblem(problem), problem])).values()]
 }
 
-/** What only one policy may declare: its name, tags of a namespace, a table. */
+/** A declaration that only one policy may have: its name, tags of a namespace, a table. */
 interface Declaration extends Position {
   readonly file: string
   readonly what: string

@@ -20,7 +20,7 @@ import {
  */
 export type OpenDocumentSource = (observer: DocumentObserver) => Promise<{ close(): void }>
 
-/** Receives what a source reads. Each source has its own, so an error in one source holds back no other. */
+/** Receives the documents of a source. Each source has its own, so an error in one source holds back no other. */
 export interface DocumentObserver {
   /**
    * Replaces all documents of the source, those with `mode: shadow` included. Resolves when they are in force; rejects

@@ -24,7 +24,7 @@ export interface DeclaredTable extends Position {
   readonly columns: ReadonlyMap<string, DeclaredColumn>
 }
 
-/** What the field `tags` of a document declares about its namespace. */
+/** The field `tags` of a document. */
 export interface DeclaredTags extends Position {
   /** Tags of the namespace; undefined if the document says nothing about them. */
   readonly namespace: TagNames | undefined
@@ -60,7 +60,7 @@ const noColumns: ReadonlyMap<string, never> = new Map<string, never>()
 
 export const noTags: ObjectTags = { names: [], vocabulary: listTags([]), columns: noColumns }
 
-/** Returns the tags of a namespace or table. `own` is what documents declare about it, `parent` the namespace that it is in. */
+/** Returns the tags of a namespace or table. `own` are the declarations about it, `parent` the tags of its namespace. */
 export function inheritTags(
   parent: ObjectTags,
   own: readonly { readonly tags: TagNames; readonly columns?: DeclaredTable['columns'] }[],
@@ -73,7 +73,7 @@ export function inheritTags(
   return { ...parent, names: [...new Set([...parent.names, ...tags])], columns }
 }
 
-/** What a restriction leaves of a table. By tags, no column remains if one of them is declared nowhere. */
+/** Returns the part of a table that a restriction leaves. By tags, no column remains if one of them is declared nowhere. */
 export function resolveRestriction(
   { columns, rows }: WrittenRestriction,
   table: ObjectTags,

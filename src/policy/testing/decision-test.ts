@@ -23,7 +23,7 @@ export interface DecisionTest {
   readonly expected: 'allow' | 'deny'
   /** The deciding rule, as its id or as policy/id. */
   readonly expectedRule?: string | undefined
-  /** A part of what the denial says in the words of the policies. */
+  /** A part of the message that policies give for the denial. */
   readonly expectedMessage?: string | undefined
   /** The condition on rows that restrictions add. */
   readonly expectedSends?: string | undefined
@@ -35,7 +35,7 @@ export type TestResult = ReturnType<typeof runTests>['results'][number]
 
 interface Parts {
   readonly decided: 'allow' | 'deny'
-  /** What the caller reads about the denial, if the test expects a message. */
+  /** The message of the denial, if the test expects one. */
   readonly message?: string | undefined
   /** The condition on rows that restrictions add, and the columns that they leave. */
   readonly sends?: string | undefined

@@ -67,8 +67,8 @@ export function isConcealed(policies: PolicySet, request: AuthorizationRequest):
 
 /**
  * Returns whom a caller may ask after this denial: the contact of the policy that denies, else that of the deepest
- * namespace on the path that has one. Contacts of what the principal may not know of are passed over, so that the result
- * is the same as if that did not exist.
+ * namespace on the path that has one. Contacts of objects that the principal may not know of are passed over, so that the
+ * result is the same as if they did not exist.
  */
 export function findContact(
   policies: PolicySet,
@@ -99,11 +99,11 @@ export function describeDenial(policies: PolicySet, request: AuthorizationReques
 /** Why a request is denied, in the words of the rules that deny it or, if none does, of allows that their condition stops. */
 interface Grounds {
   readonly message: string | undefined
-  /** What the conditions of these rules read of the request. */
+  /** The facts that the conditions of these rules read. */
   readonly facts: readonly ConditionFact[]
 }
 
-/** Returns what the caller may read about a denial in a response 403: nothing if it may not know of the object. */
+/** Returns the grounds of a denial for a response 403: none if the caller may not know of the object. */
 export function findGrounds(policies: PolicySet, request: AuthorizationRequest, decision: Decision): Grounds {
   if (decision.allowed || !canKnow(policies, request)) return { message: undefined, facts: [] }
   const { rule: denying } = decision

@@ -120,7 +120,7 @@ export function createVisibility(tree: PolicyTree, subjects: SubjectNumbers) {
      */
     visibilityFor(viewer: Viewer) {
       const { startEvaluation, findBeneath } = createView(viewer)
-      // By what the policies distinguish, unless a rule reads more of a table: the kind, the node and if the object is in it.
+      // By the kind, the node and if the object is in it: policies distinguish no more, unless a rule reads more of a table.
       const known = new Map<number, boolean>()
       return (kind: VisibleKind, id: Identifier): boolean => {
         const depth = getNamespaceDepth(kind, id)

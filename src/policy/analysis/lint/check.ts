@@ -24,7 +24,7 @@ export interface Finding {
 
 export type RuleOrDocument = Pick<LocatedRule, 'document'> & Partial<LocatedRule>
 
-/** What a check says about a rule or a document. The message continues its name. */
+/** A result of a check of a rule or a document. The message continues its name. */
 export type Remark = readonly [level: FindingLevel, check: string, message: string]
 
 export function warn(check: string, ...messages: readonly string[]): readonly Remark[] {

@@ -68,7 +68,7 @@ export function describeConstantParts(
   return describe(parseCondition(condition).ast)
 }
 
-/** What people often get wrong in such a part; empty if nothing is known. */
+/** A hint about a common mistake in such a part; empty if none is known. */
 function hintAbout(variable: string, part: string): string {
   const counted = /\bget(?:Month|DayOfMonth)(?=\()/.exec(part)?.[0]
   if (counted !== undefined) return `; ${counted} counts from 0`

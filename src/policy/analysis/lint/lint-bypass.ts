@@ -24,7 +24,7 @@ import { formatRule, listPositionClasses } from '../steps.ts'
 import { type Check, isNamed, isReached, type Remark, type RuleIndex, warn } from './check.ts'
 import { constantResult } from './lint-conditions.ts'
 
-/** Where permissions are needed: on what the rule is about, on something else, or at the root. */
+/** Where permissions are needed: on the objects of the rule, on others, or at the root. */
 type Place = 'own' | 'other' | 'root'
 
 interface Way {

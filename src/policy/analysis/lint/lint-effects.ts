@@ -96,7 +96,7 @@ function createShadowedFinder(index: RuleIndex): Check {
 
   return (own) => {
     const { rule } = own
-    // Another deny does not limit what may be read. Comparing each of thousands of rules with all others would take minutes.
+    // Another deny does not limit reads. Comparing each of thousands of rules with all others would take minutes.
     if (rule.restriction !== undefined || isNamedAlone(rule)) return []
     const subjects = JSON.stringify(rule.subjects)
     const covering = new Map<PolicyRule, LocatedRule>()
@@ -141,7 +141,7 @@ function findNotAllowed(own: LocatedRule, { allows, listGrants }: RuleIndex): re
     : warn('effect', `restricts callers that no rule allows to read these tables: ${cause}`)
 }
 
-/** All but these groups is risky, also what no group holds: policies must name it for a reason. */
+/** All other permissions are risky, also those of no group: policies must name them for a reason. */
 const harmlessPermissions = new Set(
   ['browse', 'query', 'write', 'create', 'commit'].flatMap((group) => permissionGroups.get(group) ?? []),
 )

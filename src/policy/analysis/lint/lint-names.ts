@@ -77,7 +77,7 @@ function describeUndeclared(
   return [`denies tables that "tags.tables" does not declare: ${others.join(', ')}`]
 }
 
-/** What a name is the name of, what must be equal for two names to be compared (the namespace of a table), and the name. */
+/** The kind of each name, its scope (two names are compared in equal scopes: the namespace of a table), and the name. */
 function listMentions({ document: { namespace, tags }, rule }: RuleOrDocument): readonly string[] {
   const tables = rule === undefined ? tags?.tables.keys() : rule.tables
   const groups = rule === undefined ? [] : listNames(rule, 'groups')

@@ -46,7 +46,7 @@ interface KubernetesPolicyOptions {
 interface Watched {
   readonly namespace: PolicyNamespace
   readonly review: ReturnType<typeof createReviewer>
-  /** What counts; undefined until the Kubernetes namespace was listed and its identity verified. */
+  /** Undefined until the Kubernetes namespace was listed. Empty for a delegated one whose list is too large or forbidden. */
   content: NamespaceContent | undefined
   lastError: string
 }

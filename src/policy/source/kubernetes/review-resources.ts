@@ -22,7 +22,7 @@ export interface NamespaceContent {
 }
 
 /**
- * What becomes of a resource. It has the documents that count: the policy if it is accepted, with `forEach` a document for
+ * The result for a resource. It has the documents to apply: the policy if it is accepted, with `forEach` a document for
  * each value; the restrictions of an invalid policy of the platform.
  */
 export interface Review extends PolicyContents {
@@ -49,7 +49,7 @@ export function createReviewer(namespace: PolicyNamespace, vocabulary: PolicyVoc
   const limits = namespace.platform
     ? undefined
     : { ...namespace, permissions: listDelegatedPermissions(vocabulary, namespace.additionalPermissions) }
-  /** What the last call parsed. */
+  /** The policies that the last call parsed. */
   let known: ReadonlyMap<string, ParsedPolicies> = new Map()
 
   function* reviewAll({ resources, uid: found }: NamespaceContent): Steps<readonly Review[]> {
@@ -85,7 +85,7 @@ export function createReviewer(namespace: PolicyNamespace, vocabulary: PolicyVoc
   return (content: NamespaceContent) => runInSlices(reviewAll(content))
 }
 
-/** Returns what counts, in the order of names, so that the first rule that applies is the same in all gateways and commands. */
+/** Returns the documents to apply, by name, so that the first rule that applies is the same in all gateways and commands. */
 export function listDocuments(reviews: readonly Review[]): readonly PolicyDocument[] {
   return reviews
     .flatMap(({ documents }) => documents)
@@ -195,7 +195,7 @@ function keepRestrictions(document: PolicyDocument): PolicyDocument {
 }
 
 interface DelegationLimits extends Pick<DelegatedNamespace, 'catalogNamespaces' | 'subjects'> {
-  /** What the policies may allow. */
+  /** The permissions that the policies may allow. */
   readonly permissions: ReadonlySet<Permission>
 }
 
@@ -265,7 +265,7 @@ export function fileOfResource({ metadata: { namespace, name } }: KubernetesObje
   return `${policyResourceName}/${namespace}/${name}`
 }
 
-/** Returns what the writer of a resource wrote, without what the API server and gateways add to it. */
+/** Returns a resource as its writer wrote it, without additions of the API server and gateways. */
 function getWrittenContent(resource: KubernetesObject): Readonly<Record<string, unknown>> {
   const { status: _status, metadata, ...content } = resource
   const { managedFields: _managedFields, ...written } = metadata
