@@ -23,7 +23,7 @@ export interface ServedDocument {
 export type FindDocument = ReturnType<typeof createDocumentFinder>
 
 /**
- * Creates what finds the document of the gateway that a request is for, below `basePath`; undefined if its target is none.
+ * Creates the finder of the document of the gateway that a request is for, below `basePath`; undefined if its target is none.
  * It throws InvalidInput (400) for a request with a body, Unsupported (405) for a method other than GET and HEAD, and rejects
  * with Unsupported (404) for an unknown file of the page `/docs`. `jwks` is the JWKS of the gateway's assertions, if it signs
  * any; `extraOperations` appear in the OpenAPI document.

@@ -2,7 +2,7 @@ import type { BaseResponse, RequestBody } from '../http1/index.ts'
 import type { Credentials } from '../identity/index.ts'
 import type { SendingPage } from '../lib/index.ts'
 
-/** What log line and metrics need of a response. */
+/** The parts of a response for log line and metrics. */
 export type ObservedResponse = Readonly<
   Pick<BaseResponse, 'status' | 'hasHead' | 'isComplete'> & {
     request: Pick<BaseResponse['request'], 'bytesReceived' | 'bytesSent'>

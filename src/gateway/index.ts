@@ -1,6 +1,6 @@
 /**
- * The gateway as a process (`startGateway`), and what commands share with it: its upstreams, its own calls to them, and what
- * a request requires.
+ * The gateway as a process (`startGateway`), and the parts that commands use, too: its upstreams, its own calls to them, and
+ * the permissions that a request requires.
  */
 import type { GatewayOptions } from './bootstrap/start-gateway.ts'
 

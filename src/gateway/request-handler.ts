@@ -8,7 +8,7 @@ import type { RequestObserver } from './observability/request-observer.ts'
 import { handle, type Pipeline } from './pipeline.ts'
 import { Trace } from './trace.ts'
 
-/** Creates what passes requests from any server to the pipeline. */
+/** Creates the handler that passes requests from any server to the pipeline. */
 export function createRequestHandler(
   pipeline: Pipeline,
   observer: RequestObserver,

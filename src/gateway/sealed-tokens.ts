@@ -66,7 +66,7 @@ export interface NamedWork extends StartedWork {
   readonly sealedId: string
 }
 
-/** Ids of jobs and multipart writes, which contain who started the work by which operation. */
+/** Ids of jobs and multipart writes, bound to the caller and the operation that started the work. */
 export type SealedIds = ReturnType<typeof createSealedIds>
 
 export function createSealedIds(secret: Uint8Array) {

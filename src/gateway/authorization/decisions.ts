@@ -29,7 +29,7 @@ import {
 import type { PermissionDecision, RequiredPermission } from './required-permission.ts'
 import type { Authenticated } from '../context.ts'
 
-/** What the policies decided about a request. */
+/** The decisions of the policies about a request. */
 export class Decisions {
   /** The policies that decide, about the head and about the body. */
   readonly policies: PolicySet
@@ -155,7 +155,7 @@ function listHints(
   // A rule beneath the object would reveal that there is something beneath. One can cover some names only, so it would
   // reveal that a caller guessed one of them.
   const grounds = includesSubtree === true ? undefined : findGrounds(policies, request, decision)
-  // What the caller stated, and perhaps did not know that it decides, such as the branch that a client has checked out.
+  // Facts that the caller stated, perhaps unaware that they decide, such as the branch that a client has checked out.
   const decisive = factWords.flatMap(([fact, word]) => {
     const value = request.operation[fact]
     if (!grounds?.facts.includes(fact) || typeof value === 'symbol' || value.length === 0) return []

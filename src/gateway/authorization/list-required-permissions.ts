@@ -91,7 +91,7 @@ export function requiresBody({ entries, namesJob, requiredFacts }: Operation): b
   return entries !== undefined || namesJob || requiredFacts.length > 0
 }
 
-/** Whether what a request requires can depend on any member of its body, and not only on those that state facts. */
+/** Whether the required permissions can depend on any member of the body, and not only on those that state facts. */
 export const isDecidedByMembers: (operation: Operation) => boolean = memoizeByObject((operation) => {
   const { namesJob, facts } = operation
   const requirements = getRequirements(operation)

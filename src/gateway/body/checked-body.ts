@@ -6,7 +6,7 @@ import type { JsonObject } from '../facts/stated-facts.ts'
 
 /** A body that was checked; of an Arrow stream, the schema: its payload checks the rest. */
 export interface CheckedBody {
-  /** Whether it may state what must be authorized besides what the head states. */
+  /** Whether it may state facts to authorize, besides those of the head. */
   readonly mayState: boolean
   /** Members that were read. */
   readonly members: JsonObject

@@ -73,7 +73,7 @@ const metadataMembers: ReadonlySet<string> = new Set(['metadata', 'field_metadat
  */
 const descriptionMember = 'input_schema'
 
-/** What a function is applied to: it has constants, which may be any JSON, and no metadata. */
+/** The arguments of a function: constants, which may be any JSON, and no metadata. */
 const constantsMember = 'application'
 
 /**

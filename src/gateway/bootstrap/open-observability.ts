@@ -22,7 +22,7 @@ export interface GatewayTuning {
   readonly spans?: Partial<SpanBounds> | undefined
 }
 
-/** What everything else of a gateway is opened with. */
+/** The parts that all others of a gateway are opened with. */
 export type Bootstrap = Awaited<ReturnType<typeof openObservability>>
 
 /** Opens the log, the metrics and, if configured, the traces. */

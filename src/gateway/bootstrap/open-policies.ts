@@ -65,7 +65,7 @@ export async function openPolicies(bootstrap: Bootstrap, audit: AuditLog) {
   const { revision, documents } = policies.current()
   reportSuccess(revision)
   if (documents.length === 0) log.warn({ source: folder.join() }, 'no policies: every request is denied')
-  /** Describes what keeps changes of resources from being seen, in words for an operator; undefined if nothing does. */
+  /** Describes for an operator why changes of resources are not seen; undefined if they are. */
   const findProblem = (): string | undefined => resources?.findProblem()
   return { ...policies, findProblem }
 }

@@ -63,7 +63,7 @@ export async function createOutcome(
 }
 
 /**
- * Reads what the success response to a change says of versions and uploads, as far as it is JSON. Callers may have made the
+ * Reads versions and upload ids from the success response to a change, as far as it is JSON. Callers may have made the
  * rest as large as they like, and parsing takes no pauses.
  */
 function* readStated(body: Buffer, { entries }: Operation): Steps<JsonObject> {
@@ -78,7 +78,7 @@ function* readStated(body: Buffer, { entries }: Operation): Steps<JsonObject> {
       },
     })
   } catch {
-    // What the catalog did is no less done.
+    // The change is done nevertheless.
   }
   return stated
 }

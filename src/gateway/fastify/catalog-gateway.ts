@@ -107,7 +107,7 @@ export const catalogGateway = fastifyPlugin(
   { fastify: '5.x', name: 'catalog-gateway' },
 )
 
-/** Serves the requests of the application below the prefix. Returns what finds the trace of one that has started. */
+/** Serves the requests of the application below the prefix. Returns the finder of the trace of one that has started. */
 function serve(
   app: FastifyInstance,
   gateway: OpenedGateway,

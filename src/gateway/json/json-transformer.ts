@@ -138,8 +138,8 @@ export class JsonTransformer {
   }
 
   /**
-   * Reads the whole text. Returns whether there is an object in it. Throws InvalidInput (400, 413), and what the visitor
-   * throws.
+   * Reads the whole text. Returns whether there is an object in it. Throws InvalidInput (400, 413), and the errors of
+   * the visitor.
    */
   *read(): Steps<boolean> {
     const text = this.#text

@@ -117,7 +117,7 @@ export async function createListingResponse(
 }
 
 /**
- * Reads what an upstream lists, with a slot and retries like any other read. Throws the CatalogError to send to the client, or
+ * Reads a listing of an upstream, with a slot and retries like any other read. Throws the CatalogError to send to the client, or
  * ClientDisconnected.
  */
 async function readUpstream(

@@ -160,7 +160,7 @@ function toPassThroughError(error: unknown): CatalogError {
     : toCatalogError(error)
 }
 
-/** Throws what a client gets for a request that failed: the error that ended it, or 502 or 504. */
+/** Throws the error for the client of a failed request: the one that ended it, or 502 or 504. */
 function failUpstream(cause: unknown): never {
   if (cause instanceof CatalogError || cause instanceof ClientDisconnected) throw cause
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined

@@ -54,7 +54,7 @@ export function createTunnelOptions(
 
 /**
  * Pauses a side while the other one has not taken its messages. If it takes none for the send timeout, its connection ends,
- * and with it the tunnel: what a reader that has left holds would stay for ever.
+ * and with it the tunnel: memory held for a reader that has left would never be freed.
  */
 export function holdBack(from: WebSocket, to: WebSocket, sendTimeoutMs = clientBounds.sendTimeoutMs): void {
   const isBehind = (): boolean =>

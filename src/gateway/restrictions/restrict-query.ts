@@ -10,10 +10,10 @@ import {
   type MemberChanges,
 } from './restricted-read.ts'
 
-/** A query as it is sent, and what its response may have. */
+/** The changes of a query, and the columns that its response may have. */
 export interface RestrictedQuery {
   readonly changes: MemberChanges
-  /** Columns of the response: paths of the table, and what a search adds. */
+  /** Paths of columns of the table, and columns that a search adds. */
   readonly columns: ReadonlySet<string>
 }
 

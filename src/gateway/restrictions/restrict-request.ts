@@ -42,7 +42,7 @@ const understoodInDescriptions: ReadonlySet<string> = new Set([
   'tag',
 ])
 
-/** Throws InvalidInput (400) for what cannot be restricted. */
+/** Throws InvalidInput (400) for a request that cannot be restricted. */
 function listChanges(
   request: RestrictableRequest,
   members: JsonObject,
@@ -94,8 +94,8 @@ export function changeMembers(body: Buffer, changes: MemberChanges): Buffer {
 export type TriedRestriction = ReturnType<typeof tryRestriction>
 
 /**
- * Finds out what a restriction that is not in force would do to a request, which stays as it is: `restricted`, if it would be
- * sent with what the restriction leaves, or the reason of the refusal. Never throws.
+ * Returns the effect that a restriction of a shadow policy would have on a request, which is not changed: `restricted`, or
+ * the reason of the refusal. Never throws.
  */
 export function tryRestriction(
   request: RestrictableRequest,

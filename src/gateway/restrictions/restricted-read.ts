@@ -5,14 +5,14 @@ import type { JsonObject } from '../facts/stated-facts.ts'
 /** New values of members of a request; undefined for a member that is removed. */
 export type MemberChanges = ReadonlyMap<string, unknown>
 
-/** The reasons of refusals: what a request has that a restriction does not leave, or that cannot be checked. */
+/** The reasons of refusals: parts of a request that a restriction excludes, or that cannot be checked. */
 type RestrictionRefusal = Extract<RefusalReason, `restricted_${string}`>
 
 export function isRestrictionRefusal(reason: RefusalReason): boolean {
   return reason.startsWith('restricted_')
 }
 
-/** A request for what a restriction does not leave, or for what cannot be checked. */
+/** The error for a request for data that a restriction excludes, or that cannot be checked. */
 export function unsupportedError(
   message: string,
   reason: RestrictionRefusal = 'restricted_member',

@@ -34,14 +34,14 @@ export class RestrictedRows {
   #isFile = false
   /** Undefined until the form is known. */
   #frames: MessageFrames | undefined
-  /** What precedes the schema. */
+  /** The bytes before the schema. */
   #held: Buffer[] = []
 
   constructor(columns: ReadonlySet<string>) {
     this.#columns = columns
   }
 
-  /** Returns what may be sent: parts of the chunk, changed in place, or other memory. Throws TransportError. */
+  /** Returns bytes to send: parts of the chunk, changed in place, or other memory. Throws TransportError. */
   push(chunk: Buffer): readonly Buffer[] {
     if (this.#frames !== undefined) return this.#pass(chunk, this.#frames)
     const start = Buffer.concat([...this.#held, chunk])

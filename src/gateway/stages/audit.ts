@@ -99,7 +99,8 @@ const writeTimeoutMs = 10_000
 
 /**
  * Waits for a record that must be on disk before its request is forwarded; at once resolved if the mode does not require
- * it. Rejects with ServiceUnavailable (503) if the record cannot be written, or takes too long. `effect` says what that means for the request.
+ * it. Rejects with ServiceUnavailable (503) if the record cannot be written, or takes too long. `effect` states the
+ * consequence for the request.
  */
 export async function awaitAuditRecord(
   written: Promise<unknown>,

@@ -53,7 +53,7 @@ export interface AuthorizeBodyOptions {
  * Stage 7: asks the policies for every permission that a whole request requires, with the facts of its body. If the body took long, or the policies have
  * changed, the caller is authenticated and the head authorized again. Runs in slices for a batch, so that a large one does
  * not block other requests. Rejects with DeniedError (401, 403, 404), AuthenticationError, InvalidInput (400), or
- * ServiceUnavailable (503) if what the caller may read of the table has changed.
+ * ServiceUnavailable (503) if the part of the table that the caller may read has changed.
  */
 export async function authorizeBody(read: BodyRead, options: AuthorizeBodyOptions): Promise<Permitted> {
   const request = isCurrent(read, options) ? read : await authorizeAgain(read, options)
@@ -69,7 +69,7 @@ export async function authorizeBody(read: BodyRead, options: AuthorizeBodyOption
   return advance(request, { permit, allowedBy })
 }
 
-/** Returns what decides again about a request while its body is sent, and before the last byte of it is. */
+/** Returns the check that decides again about a request while its body is sent, and before its last byte. */
 export function createDecisionCheck(request: Permitted, options: AuthorizeBodyOptions): CheckDecision {
   let latest = request
   async function decideAgain(when: Parameters<CheckDecision>[0]): Promise<void> {

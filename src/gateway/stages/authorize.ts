@@ -7,9 +7,9 @@ import { HeadFacts, readHeadFacts } from '../facts/stated-facts.ts'
 
 /** Proof that the policies allow the head of a request. The class is private, so only this module creates one. */
 class HeadPermit extends Decisions {
-  /** What the policies leave of the table of the request; undefined for all of it. */
+  /** The part of the table of the request that the policies leave; undefined for all of it. */
   readonly restriction: CallerRestriction | undefined
-  /** What shadow policies would leave of it; undefined if that is the same. */
+  /** The part that shadow policies would leave; undefined if that is the same. */
   readonly shadowRestriction: CallerRestriction | undefined
   /** On the clock of performance.now(). */
   readonly decidedAt = performance.now()

@@ -40,7 +40,7 @@ export interface Placed extends Permitted {
   readonly checkDecision: CheckDecision
   /** The columns that the response may have; undefined if they are not restricted. */
   readonly responseColumns: ReadonlySet<string> | undefined
-  /** What shadow policies would restrict, if that differs from the policies in force. */
+  /** The effect of restrictions of shadow policies, if that differs from the policies in force. */
   readonly triedRestriction: TriedRestriction | undefined
 }
 
@@ -184,7 +184,7 @@ function assertMountsUntouched(
   }
 }
 
-/** Checked late, so that only callers that may use the operation learn what which upstream accepts. */
+/** Checked late, so that only callers that may use the operation learn the settings of upstreams. */
 function assertAccepted({ head, body }: Permitted, { operation }: RouteMatch, upstream: Upstream): void {
   if (isExtraOperation(operation) && !upstream.extraOperations.has(operation.name))
     throw unknownOperationError(head.target.replace(/\/?(?:\?.*)?$/, ''))

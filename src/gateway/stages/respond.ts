@@ -12,7 +12,7 @@ import type { CallerRestriction } from '../../policy/index.ts'
 const lengthHeader: ReadonlySet<string> = new Set(['content-length'])
 
 /**
- * Stage 12: sends the response downstream, unless it has been streamed: without what the caller may not see. Resolves with
+ * Stage 12: sends the response downstream, unless it has been streamed: without data that the caller may not see. Resolves with
  * the error of the upstream, if it responded with one. Throws ServiceUnavailable (502; 424 for a change) for a response that
  * has to be edited and cannot be.
  */
@@ -67,7 +67,7 @@ function sendError(request: Recorded, response: DownstreamResponse, context: Res
   return error
 }
 
-/** Errors that say nothing about rows and columns, by what their code means. */
+/** Errors whose code means nothing about rows and columns. */
 const otherErrors: ReadonlySet<ErrorName> = new Set([
   'NamespaceNotFound',
   'TableNotFound',

@@ -65,7 +65,7 @@ export async function send(
   return advance(request, { upstreamResponse, sentHeaders: outgoing.headers, edit })
 }
 
-/** What a JSON operation gets that was sent without a body: the REST adapter of Lance refuses a request that has none. */
+/** The body of a JSON operation that was sent without one: the REST adapter of Lance refuses a request that has none. */
 const emptyObject = Buffer.from('{}')
 
 function createUpstreamRequest(request: Audited): OutgoingRequest {

@@ -13,7 +13,7 @@ export class ConnectionSlots extends FairCapacity {
   /** The requests that wait for a slot. */
   readonly queue: FairCapacity
   readonly #queueTimeoutMs: number
-  /** By principal, the one served least recently first: what ends the wait of each request, with when it began. */
+  /** By principal, the one served least recently first: callbacks that end the wait of a request, with its start. */
   readonly #pending = new Map<string, Map<() => void, number>>()
 
   constructor(

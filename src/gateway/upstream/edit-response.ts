@@ -191,7 +191,7 @@ interface PermittedRequest extends Authenticated {
 export type ResponseEditor = (body: Buffer) => Steps<Buffer>
 
 /**
- * Creates the editor of the response to a request: without what the caller may not see, and with ids as the caller sent
+ * Creates the editor of the response to a request: without data that the caller may not see, and with ids as the caller sent
  * them. Undefined if the response is streamed as it comes.
  */
 export function createResponseEditor(

@@ -26,7 +26,7 @@ export const ownOperations = {
   listVersions: getOperation('ListTableVersions'),
 }
 
-/** The settings of an upstream, with what the files that they name contain. */
+/** The settings of an upstream, with the content of their files. */
 export type UpstreamAccess = UpstreamSettings & {
   /** Opens connections to it. */
   readonly opener: SocketOpener

@@ -65,7 +65,7 @@ function createCallerHeaders(
   return [assertionHeader, assertion]
 }
 
-/** Only what names the principal: another credential that was sent along may not have been verified. */
+/** Only the credential that names the principal: another one may not have been verified. */
 function createVerifiedCredentialHeaders({ principal, head }: Authenticated): readonly string[] {
   const { apiKey, authorization } = head.credentials
   if (principal.method === 'api-key' && apiKey !== undefined) return [apiKeyHeader, apiKey]

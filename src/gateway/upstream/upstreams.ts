@@ -70,8 +70,9 @@ export function findServedId(
 }
 
 /**
- * Reads the files that the settings name, and follows them as `outbound` does. Throws what reading throws, and for a
- * certificate, an authority or a key that cannot be used. `onCertificate` gets the certificate of the gateway, now and after each change.
+ * Reads the files that the settings name, and follows them as `outbound` does. Throws if a file cannot be read, or
+ * for a certificate, an authority or a key that cannot be used. `onCertificate` gets the
+ * certificate of the gateway, now and after each change.
  */
 export async function readUpstreamOptions(
   settings: UpstreamSettings,
