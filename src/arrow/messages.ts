@@ -110,7 +110,7 @@ const minSavedBytes = 512
 
 /**
  * Splits an Arrow IPC stream that arrives in chunks into its messages. Nothing is copied except metadata that spans several
- * chunks, and bodies are not read: what metadata claims is not verified against the data. Safe for untrusted input.
+ * chunks, and bodies are not read: metadata is not verified against the data. Safe for untrusted input.
  */
 export class MessageFrames {
   /** Whether the schema has been handled. */
@@ -143,7 +143,7 @@ export class MessageFrames {
     )
   }
 
-  /** Returns what follows the mark of the end. */
+  /** Returns the bytes after the mark of the end. */
   takeRest(): Buffer {
     return this.#expectedPart === 'rest' ? Buffer.concat(this.#partialChunks) : Buffer.alloc(0)
   }

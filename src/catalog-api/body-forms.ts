@@ -11,7 +11,7 @@ import { listIdMembers, type Operation } from './operations.ts'
 import { findSchemas, schemaDefinitions } from './schemas.ts'
 
 /*
- * The members of JSON bodies. A request may have those of the request schemas, and what the settings add. Any other one
+ * The members of JSON bodies. A request may have those of the request schemas and of the settings. Any other one
  * is refused, as an upstream could take a second object, a mode or a credential from it that no policy has seen.
  */
 

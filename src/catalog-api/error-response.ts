@@ -102,7 +102,7 @@ const relativePath = /[\w.@%+~=$-]+(?:\/[\w.@%+~=$:-]+){2,}\/?/g
 const sourceFile = /\b[\w.-]+\.(?:c|cc|cpp|go|java|js|kt|py|rs|scala|ts)(?::\d+)+/g
 
 /**
- * Reduces an error text of another server to what the caller may see: the first line, without control characters (such as
+ * Reduces an error text of another server to the part for callers: the first line, without control characters (such as
  * escape sequences of terminals), stack, paths, addresses, `secrets` and anything that looks like a credential. Undefined if nothing remains.
  */
 function toPublicMessage(text: string, secrets: readonly string[]): string | undefined {

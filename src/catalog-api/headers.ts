@@ -51,7 +51,7 @@ export function isLancedbClient(reportedDialect: unknown, namesDatabase: boolean
   return reportedDialect === undefined ? namesDatabase : reportedDialect === 'lancedb'
 }
 
-/** Says what kind of token a remote client of LanceDB sends as `Authorization`, after a login at an OAuth issuer. */
+/** States the kind of token that a remote client of LanceDB sends as `Authorization`, after a login at an OAuth issuer. */
 export const lancedbCredentialTypeHeader = 'x-lancedb-credential-type'
 /** The only kind that clients name. */
 export const lancedbCredentialType = 'oidc'

@@ -1,5 +1,5 @@
 /**
- * The interface of the catalog as data: operations and what follows from them, ids, targets, headers, errors.
+ * The interface of the catalog as data: operations with derived data, ids, targets, headers, errors.
  */
 export {
   createRequestForms,

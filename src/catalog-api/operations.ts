@@ -38,10 +38,10 @@ export type Effect = 'read' | 'change' | 'commit'
  */
 type VersionEffect = 'next' | 'restart'
 
-/** What a listing contains. Names of views are in the name space of tables. */
+/** The objects of a listing. Names of views are in the name space of tables. */
 export type Listing = 'namespaces' | 'tables' | 'views' | 'all tables'
 
-/** What callers who may read a part of a table can do with an operation. */
+/** How callers who may read a part of a table can use an operation. */
 type ReadsPart = 'query' | 'count' | 'description' | 'existence'
 
 /** Groups of operations that a policy can name. Every operation and permission is in exactly one. */
@@ -237,8 +237,7 @@ class Defaults {
 }
 
 /**
- * What an entry of the table says. The facts are the only source of what follows from them, so an operation has more
- * members than its entry.
+ * An entry of the table. Members that can be derived from the facts are only in the completed operation.
  */
 interface Definition extends Partial<Defaults> {
   /** Shown in the OpenAPI document. */
@@ -266,7 +265,7 @@ const queryHalves = [
 /** Kinds with the names and the rules of tables. */
 const tableKinds = ['table', 'materialized_view', 'view'] as const
 
-/** What moving a table requires on its new id. */
+/** The permission on the new id of a moved table. */
 export const destinationPermission = 'CreateTable'
 
 function requireIf(
@@ -280,7 +279,7 @@ function requireIf(
 const overwriteTable = requireIf({ fact: 'mode', is: 'overwrite' }, 'OverwriteTable', 'mode=overwrite')
 const chooseLocation = requireIf({ fact: 'location' }, 'ChooseLocation', 'a location')
 const chooseStorage = requireIf({ fact: 'storageOptions' }, 'ChooseStorage', 'storage_options')
-/** What writes columns whose values can refer to other objects requires. */
+/** The requirement of writes of columns whose values can refer to other objects. */
 export const referenceData = requireIf(
   { columns: 'that refer to objects' },
   'ReferenceData',
@@ -298,7 +297,7 @@ function readAnyTableIf(member: string): RequirementDefinition {
   return requireIf({ member }, 'ReadAnyTable', member, 'root')
 }
 
-/** Every step of a multipart write requires what inserting rows at once requires. */
+/** Every step of a multipart write requires the permission to insert rows at once. */
 const insertRows = { permission: 'InsertIntoTable', requiredBy: 'a multipart write' } as const
 
 const readSourceBranch = {
@@ -307,7 +306,7 @@ const readSourceBranch = {
   requiredBy: 'from_branch',
 } as const
 
-/** What gives values of rows requires it, so that a deny of queries protects them. */
+/** Operations that return values of rows require it, so that a deny of queries protects them. */
 const queryTable = { permission: 'QueryTable', requiredBy: 'values of rows' } as const
 
 /**
@@ -340,7 +339,7 @@ const dropOperations = [
   'DropNamespace',
 ] as const
 
-/** What removes everything beneath a namespace requires all drops there: the kinds of the objects are unknown. */
+/** Removing everything beneath a namespace requires all drops there: the kinds of the objects are unknown. */
 function dropBeneathIf(fact: FactName, is: string, requiredBy: string): readonly RequirementDefinition[] {
   return dropOperations.map((permission) => requireIf({ fact, is }, permission, requiredBy, 'beneath'))
 }
@@ -381,8 +380,8 @@ type Access = Pick<Definition, 'effect' | 'group' | 'isDelegated'>
 
 /**
  * Whether policies of delegated namespaces may allow an operation: its effects must stay in the namespace. The group says
- * it, or else the entry. Not delegated is what attaches storage of others, hands out credentials, or runs SQL or code
- * that can read any table; and jobs, which are decided at the root. A batch is decided by its entries.
+ * it, or else the entry. Not delegated are operations that attach storage of others, hand out credentials, or run SQL or
+ * code that can read any table; and jobs, which are decided at the root. A batch is decided by its entries.
  */
 const delegated = true
 const undelegated = false
@@ -997,8 +996,8 @@ export const operations = {
     summary: 'Lists the functions of a namespace',
     query: { ...paging, include_definition: 'boolean' },
   }),
-  // A secret has no effect outside of its namespace before a function gets it, which UseSecret decides. Names of secrets say
-  // what a team is connected to, so they are not in the group browse.
+  // A secret has no effect outside of its namespace before a function gets it, which UseSecret decides. Names of secrets
+  // reveal the services of a team, so they are not in the group browse.
   CreateSecret: onSecret('create', changes('admin', delegated), {
     summary: 'Creates a secret',
     creates: true,
@@ -1110,7 +1109,7 @@ export interface BuiltInOperation extends Operation {
 /** Members of responses to changes that describe the object, its columns or its rows. */
 const describing = ['location', 'properties', 'fields', 'diff', 'preview']
 
-/** Completes an entry by the defaults, and by what follows from it. */
+/** Completes an entry by the defaults and derived members. */
 export function complete<Name extends AnyOperationName>(
   name: Name,
   definition: Definition,

@@ -10,7 +10,7 @@ import type { RouteMatch } from './request-target.ts'
 
 /**
  * Places a route in a database: its id then begins at the root. ListAllTables becomes the listing of the tables directly
- * in the database, which is what these clients take it for. Throws InvalidInput (400) for an operation that databases do
+ * in the database, as these clients expect. Throws InvalidInput (400) for an operation that databases do
  * not have.
  */
 export function placeInDatabase(route: RouteMatch, database: Identifier): RouteMatch {

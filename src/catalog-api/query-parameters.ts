@@ -59,7 +59,7 @@ export function readQuery(
   return { delimiter, parameters }
 }
 
-/** Describes what `isUnsigned64` accepts, for messages. */
+/** Describes the values that `isUnsigned64` accepts, for messages. */
 export const unsigned64 = 'an integer from 0 to 18446744073709551615'
 
 /** Whether a text is the decimal of an unsigned integer of 64 bits, without zeros before it. */

@@ -5,7 +5,7 @@ import { isOperationName, type OperationName } from './operations.ts'
 /** A schema of JSON Schema 2020-12, the dialect of OpenAPI 3.1. */
 export type JsonSchema = Readonly<Record<string, unknown>>
 
-/** What the catalog says of an operation. */
+/** The schemas of an operation, from the catalog. */
 interface OperationSchemas {
   /** The members of the JSON body and of the query. */
   readonly request: JsonSchema
@@ -17,7 +17,7 @@ interface OperationSchemas {
 
 interface SchemaFile {
   readonly operations: Readonly<Record<OperationName, OperationSchemas>>
-  /** What `#/$defs/` in the schemas refers to. */
+  /** Targets of `#/$defs/` references in the schemas. */
   readonly $defs: Readonly<Record<string, JsonSchema>>
 }
 

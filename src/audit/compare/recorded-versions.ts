@@ -12,7 +12,7 @@ export interface TimeSpan {
   readonly to: number
 }
 
-/** What the records say of the versions of one branch. */
+/** The recorded versions of one branch. */
 export interface BranchRecords {
   /** Numbers that requests or responses state. */
   readonly stated: Set<number>
@@ -31,7 +31,7 @@ const jobMs = 24 * 3_600_000
 export type RecordedVersions = ReturnType<typeof createRecordedVersions>
 
 /**
- * Creates what reads the versions that audit logs explain. Each folder has the log of a gateway in front of the same
+ * Creates the reader of the versions that audit logs explain. Each folder has the log of a gateway in front of the same
  * catalog. Versions before `since` need not be explained. Retains two numbers for each change, and the intents of changes in
  * progress.
  */
@@ -147,7 +147,7 @@ export function createRecordedVersions(
         add(record)
       }
     },
-    /** What the records read so far say of a branch; changes in progress may have made a version. */
+    /** Returns the versions of a branch that were read so far; changes in progress may have made one. */
     find(id: ObjectId, branch: string): BranchRecords {
       const { stated, unnumbered, ...found } = tables.get(idToJson(id))?.get(branch) ?? noRecords()
       const records = { ...found, stated: new Set(stated), unnumbered: [...unnumbered] }

@@ -166,7 +166,7 @@ export async function openChain(options: ChainOptions, recovery: Recovery) {
      */
     append,
     async close(): Promise<void> {
-      // What a failed write has left, the next start cuts.
+      // The next start cuts the rest of a failed write.
       await segment.cutLeftover().catch(() => undefined)
       await segment.close()
     },

@@ -6,7 +6,7 @@ import { type CatalogError, refusal, type RefusalReason } from '../../catalog-ap
 
 const unavailable = 'the change was not made: the audit log is unavailable; retry later'
 
-/** Receives what happens to the log, for metrics and the operator. Must not throw. */
+/** Receives events of the log, for metrics and the operator. Must not throw. */
 export interface AuditObserver {
   /** A group is durable; `seconds` is the duration of its write. */
   flushed(records: number, seconds: number): void

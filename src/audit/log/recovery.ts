@@ -16,13 +16,13 @@ export interface Recovery {
   readonly unsealed: number
   /** Repairs at the end of the log; empty after a clean shutdown. */
   readonly repairs: readonly RecordBodies['recovered'][]
-  /** What another writer added behind `previous`. */
+  /** Lines that another writer added behind `previous`. */
   readonly foreign: readonly RecordBodies['tampered'][]
 }
 
 /**
- * Finds the end of the log, durably: the last record that was written with this key. What lies behind it is foreign; it
- * stays as evidence, and the next chain does not follow it. Of a chain of another key, the last seal is the end.
+ * Finds the end of the log, durably: the last record that was written with this key. Lines behind it are foreign; they
+ * stay as evidence, and the next chain does not follow it. Of a chain of another key, the last seal is the end.
  * Truncates an unfinished last line: a write interrupted by a crash, never acknowledged. Reads one segment of a log of
  * any size: each starts after a seal; each but the first has the intents unresolved at that time; and a chain
  * appears together with the outcomes of all unresolved intents of the previous one (see chain-writer.ts).

@@ -45,7 +45,7 @@ export interface SelectedRecord {
   readonly intent?: AuditRecord<'intent'> | undefined
 }
 
-/** What became of a request: a read is completed, a change committed. Empty for a record of no end. */
+/** The result of a request: a read is completed, a change committed. Empty for a record of no end. */
 export function describeResult({ record, intent }: SelectedRecord): string {
   if (record.kind !== 'outcome' && record.kind !== 'resolved') return ''
   return record.result === 'committed' && intent?.effect === 'read' ? 'completed' : record.result
@@ -99,7 +99,7 @@ async function collectLast<Item>(items: AsyncIterable<Item>, count: number): Pro
   return newest.slice(-count)
 }
 
-/** What a record says of its request; the operation is its name, or `PassThrough`. */
+/** The request of a record; the operation is its name, or `PassThrough`. */
 type RequestRecord = { readonly operation?: string | undefined } & {
   readonly [Member in 'id' | 'principal' | 'rule' | 'objects' | 'effect']?: IntentEntry[Member] | undefined
 }

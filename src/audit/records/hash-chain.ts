@@ -21,7 +21,7 @@ import type { SealKey, SealVerifier } from './seal-key.ts'
 
 const zeroHash = '0'.repeat(64)
 
-/** What the first record of a chain follows. */
+/** Returns the end of a chain without records. */
 export function beginChain(chain: string): ChainEnd {
   return { chain, seq: -1, hash: zeroHash }
 }

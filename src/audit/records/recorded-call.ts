@@ -10,7 +10,7 @@ import type { AuditedPrincipal, AuditRecord, Details, IntentEntry, RefusalEntry 
 import { parseFactDetails } from './fact-details.ts'
 import { isPseudonym } from './redaction.ts'
 
-/** Returns what a record says of a call that policies decided; undefined if it is about none. */
+/** Returns the call that policies decided according to a record; undefined if there is none. */
 export function readRecordedCall(record: AuditRecord): RecordedCall | undefined {
   if (record.kind !== 'intent' && record.kind !== 'refusal') return undefined
   const { operation, id, principal, time, request, client, rule } = record

@@ -33,7 +33,7 @@ export async function listSegmentFiles(folder: string) {
 export interface LogSegment {
   readonly file: string
   readonly chain: string
-  /** The record that the next segment follows: what lies behind it is foreign. Undefined in the newest segment. */
+  /** The record that the next segment follows: lines behind it are foreign. Undefined in the newest segment. */
   readonly end: ChainEnd | undefined
   /** Whether no record of the file belongs to the log. */
   readonly isForeign: boolean

@@ -5,7 +5,7 @@ import type { AuditRecord } from '../records/audit-record.ts'
 import { notARecord, parseRecord } from '../records/hash-chain.ts'
 import { isForeignRecord, listSegments, type LogSegment, skipSegmentsBefore } from './log-segments.ts'
 
-/** What a log contains besides its records. */
+/** Content of a log that is no record. */
 export interface LogProblem {
   readonly file: string
   /** Counts from 1; absent if the problem concerns the whole file. */

@@ -36,7 +36,7 @@ export const errorResponseSchema: JsonSchema = {
   },
 }
 
-/** Errors about what a request names, by members of its body, parameters and placeholders of its path. */
+/** Errors about names in a request, by members of its body, parameters and placeholders of its path. */
 const errorsByName: readonly (readonly [error: ErrorName, ...names: string[]])[] = [
   ['TableAlreadyExists', 'new_table_name'],
   ['TableBranchNotFound', 'branch', 'from_branch'],
