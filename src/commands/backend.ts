@@ -20,7 +20,7 @@ export function backendCommand(io: Io): Command {
     })
 }
 
-/** What the package of the bundled catalog exports (`src/backend/index.ts`). */
+/** The exports of the package of the bundled catalog (`src/backend/index.ts`). */
 interface CatalogPackage {
   /** Runs a catalog with the settings in that file until it is stopped. */
   readonly runBackend: (configFile: string, io: Io) => Promise<void>

@@ -92,7 +92,7 @@ function listPolicyWarnings(findings: readonly Finding[], config: string): reado
 
 /**
  * Reads every file that the settings name, and tries their ports and the audit folder; reports all errors, not just the
- * first. Returns the policies, and in sentences what another process uses, such as the running gateway.
+ * first. Returns the policies, and sentences about ports and an audit folder in use, as by the running gateway.
  */
 async function checkResources(settings: GatewaySettings, io: Io) {
   const { listen, policies, identity, audit, upstreams, listing, limits, traces } = settings

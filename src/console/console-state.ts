@@ -6,7 +6,7 @@ import type { PolicySet, VocabularyOptions } from '../policy/index.ts'
 import { type Fact, formatPosition } from './audit-entries.ts'
 import { version } from '../version.ts'
 
-/** What the console shows. */
+/** The parts of a gateway that the console shows. */
 export interface ConsoleSource {
   readonly checks: readonly ReadinessCheck[]
   upstreams(): readonly Fact[]

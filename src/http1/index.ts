@@ -1,6 +1,6 @@
 /**
- * A server and a client of HTTP/1.1 on sockets (RFC 9112). The server refuses what two readers could read as two things;
- * README.md has its promises.
+ * A server and a client of HTTP/1.1 on sockets (RFC 9112). The server refuses requests that two readers could
+ * understand differently; README.md has its promises.
  */
 export { createHttp1Client } from './client/http1-client.ts'
 export type { OutgoingRequest } from './client/outgoing-request.ts'

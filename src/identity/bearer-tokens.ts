@@ -18,7 +18,7 @@ import type { ClusterAccess } from '../kubernetes/index.ts'
 
 const maxTokenLength = 16 * 1024
 
-/** Who issues bearer tokens, as the settings say it. */
+/** The configured issuers of bearer tokens. */
 export interface TokenSources {
   readonly issuers?: readonly TokenIssuerInput[]
   readonly kubernetes?: KubernetesSettings | undefined

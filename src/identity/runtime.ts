@@ -54,7 +54,7 @@ export const jwksTiming = {
   timeout: 5,
 }
 
-/** What all sources of identities need of the process. */
+/** The dependencies of all sources of identities. */
 export interface IdentityRuntime {
   readonly report: ReportEvent
   /** How connections to issuers are opened. */

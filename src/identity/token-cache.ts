@@ -10,7 +10,7 @@ interface Entry {
   readonly verified: VerifiedToken
   readonly fromMs: number
   readonly untilMs: number
-  /** Whether what the token was verified by is still in force. */
+  /** Whether the keys that verified the token are still in force. */
   readonly isCurrent: () => boolean
 }
 

@@ -14,7 +14,7 @@ export interface ClusterAccess {
 
 const serviceAccountFolder = '/var/run/secrets/kubernetes.io/serviceaccount'
 
-/** What every pod with a service account has. */
+/** The access of every pod with a service account. */
 export const inCluster: ClusterAccess = {
   apiServer: 'https://kubernetes.default.svc',
   caFile: `${serviceAccountFolder}/ca.crt`,
@@ -117,7 +117,7 @@ export function createKubernetesClient(options: ClusterAccess) {
     bodyTimeout: bodyTimeoutMs,
   })
 
-  /** Resolves with what `read` makes of the body of a 2xx response. */
+  /** Resolves with the result of `read` for the body of a 2xx response. */
   async function send<Result>(
     { path, query, applied, signal, ...request }: ApiRequest,
     read: (body: AsyncIterable<Buffer>) => Promise<Result>,

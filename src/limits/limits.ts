@@ -11,7 +11,7 @@ import type { Principal } from '../identity/index.ts'
 import { getAddressKey } from '../lib/index.ts'
 import { type BucketFactory, TokenBuckets } from './token-buckets.ts'
 
-/** What limits count of a request. */
+/** The parts of a request that limits use. */
 export interface LimitedRequest {
   readonly principal: Pick<Principal, 'name' | 'method'>
   readonly route: Pick<RouteMatch, 'operation' | 'id'>
@@ -63,7 +63,7 @@ export function createLimits(
   ]
   return {
     failedAuthentications: limitFailedAuthentications(settings.failedAuthentications),
-    /** Throws LimitExceeded (429) without charging any limit. Returns what must be called once at the end of the request. */
+    /** Throws LimitExceeded (429) without charging any limit. Returns a callback to call once at the end of the request. */
     admit(request: LimitedRequest): (() => void) | undefined {
       if (limits.length === 0) return undefined
       const now = performance.now()

@@ -25,8 +25,8 @@ export interface NodeRequestHandler extends Pick<
 }
 
 /**
- * Creates what takes the requests of a server of node:http, as the pipeline reads them: those of a connection one after the
- * other.
+ * Creates the listener for requests of a server of node:http, as the pipeline reads them: those of a connection one after
+ * the other.
  */
 export function createRequestTaker(handler: NodeRequestHandler) {
   const { scheduler, sendTimeoutMs, isDraining, onConnectionError, errorResponse } = handler
@@ -171,8 +171,8 @@ function createRequest(
 }
 
 /**
- * Creates what serves the requests of a connection one after the other. Node passes pipelined ones at once, and would serve one behind
- * a response that closes the connection.
+ * Creates the queue that serves the requests of a connection one after the other. Node passes pipelined ones at once, and
+ * would serve one behind a response that closes the connection.
  */
 function createPipeline(socket: Socket) {
   let last: Promise<unknown> = Promise.resolve()

@@ -1,6 +1,4 @@
-/**
- * What the gateway says of itself: log, metrics, traces, and its state on the admin port.
- */
+/** Log, metrics, traces, and the state of the gateway on the admin port. */
 export {
   createAdminServer,
   exportReadiness,

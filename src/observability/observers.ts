@@ -3,7 +3,7 @@ import type { SyncObserver } from '../limits/index.ts'
 import { createThrottledLog, type Logger } from './log/gateway-log.ts'
 import type { Metrics } from './metrics/metrics.ts'
 
-/** Counts and logs what the audit log reports. */
+/** Counts and logs events of the audit log. */
 export function createAuditObserver(metrics: Metrics, log: Logger): AuditObserver {
   return {
     flushed(records, seconds) {

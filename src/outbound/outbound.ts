@@ -59,7 +59,7 @@ export async function openOutbound(
   return createOutbound(findProxy, authorities, follow, malformedNoProxy)
 }
 
-/** What clients without TLS files of their own have. */
+/** The material of clients without TLS files of their own. */
 const noMaterial: TlsMaterial = {}
 
 function createOutbound(

@@ -79,7 +79,7 @@ function describeAuthentication(credential: string | undefined): string {
     : 'rejected the credential (status 407)'
 }
 
-/** What the connections of all clients have in common. */
+/** Options for the connections of all clients. */
 export interface ConnectionDefaults {
   readonly findProxy: FindProxy
   /** Returns the same context until the material or the trusted authorities change. */
@@ -97,7 +97,7 @@ export interface SocketOpener {
   readonly material: TlsMaterial
   /**
    * Calls back once, never before it returns, and after `timeoutMs` at the latest. `onread` applies to direct connections
-   * without TLS; others emit `data`. Returns what closes the connection; the callback is not called any more then.
+   * without TLS; others emit `data`. Returns a function that closes the connection; the callback is not called any more then.
    */
   open(target: OutboundTarget, timeoutMs: number, callback: OpenCallback, onread?: OnReadOpts): () => void
 }

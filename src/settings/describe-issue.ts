@@ -50,7 +50,7 @@ function listKnown(known: readonly string[]): string {
   return names.length > maxListed ? '' : `; the settings here are ${names.join(', ')}`
 }
 
-/** Describes what the schema allows, of a type or within its bounds. */
+/** Describes the values that the schema allows: a type, or its bounds. */
 function nameExpected(issue: z.core.$ZodIssue, path: Path): string {
   const unit = findUnitOfName(String(path.at(-1)))
   if (issue.code === 'invalid_type') {

@@ -1,6 +1,6 @@
 /**
- * How settings are read: from YAML and the environment by a schema, with every mistake at once (`SettingsError`), and what
- * earlier builds had.
+ * Reads settings from YAML and the environment by a schema, with every error at once (`SettingsError`). Explains removed
+ * ones.
  */
 export { describeIssue, getValue } from './describe-issue.ts'
 export { outboundSchema } from './outbound-settings.ts'

@@ -1,6 +1,6 @@
 /*
- * What earlier builds had, with a sentence that names what to use instead. Files, environment variables and command lines
- * that still have it are refused with this sentence, until 0.2.
+ * Settings and options of earlier builds, each with a sentence that names the replacement. Files, environment variables and
+ * command lines that still have one are refused with this sentence, until 0.2.
  */
 
 /** By path, with `[]` behind a list: `audit.sinks[].topic`. One of `upstreams` is listed as one of `upstream`. */

@@ -48,12 +48,12 @@ function findChildren(nodes: readonly SchemaNode[], key: string | number): reado
 }
 
 /**
- * Returns what replaces a value, or the value itself. `nodes` are its schema and the alternatives of it, `name` is the key
+ * Returns the replacement of a value, or the value itself. `nodes` are its schema and the alternatives of it, `name` is the key
  * of the value, or of the list that holds it.
  */
 type ChangeSetting = (value: unknown, nodes: readonly SchemaNode[], name: string) => unknown
 
-/** Returns a copy of settings with each value changed; what a section or a list contains, only if it stays. */
+/** Returns a copy of settings with each value changed; the content of a section or list, only if that is not replaced. */
 export function mapSettings(schema: SchemaNode, settings: unknown, change: ChangeSetting): unknown {
   function mapValue(nodes: readonly SchemaNode[], value: unknown, name: string): unknown {
     if (value === undefined || value === null) return value

@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import { z } from 'zod'
 import { hostNamePattern, listTlsFiles, type TlsFiles, toError } from '../lib/index.ts'
 
-// What the sections of the settings share: types of values, and checks.
+// Types of values and checks for the sections of the settings.
 
 /** An error in a setting, or in several that exclude each other. */
 export interface SettingProblem {
@@ -10,7 +10,7 @@ export interface SettingProblem {
   readonly message: string
 }
 
-/** For `superRefine`: refuses a value for what `find` says of it, or the settings in it. */
+/** For `superRefine`: refuses a value for the problems that `find` returns about it or the settings in it. */
 export function refuse<Value>(find: (value: Value) => string | undefined | Iterable<SettingProblem>) {
   return (value: Value, context: z.core.$RefinementCtx): void => {
     const found = find(value) ?? []

@@ -18,7 +18,7 @@ function formatIds(ids: readonly (readonly string[])[]): string {
   return ids.map(formatIdentifierText).join(',') || '-'
 }
 
-/** Formats in one line what a record says besides its request and rule. */
+/** Formats a record without its request and rule, in one line. */
 function formatResult(selected: SelectedRecord): string {
   const { record } = selected
   switch (record.kind) {
@@ -66,7 +66,7 @@ function formatKeyChange({ change, key, principal, by, replaces, members = [] }:
 
 type Row = readonly [label: string, value: unknown]
 
-/** Formats what a record says, as a line and indented rows. */
+/** Formats a record as a line and indented rows. */
 export function formatStory(selected: SelectedRecord): readonly string[] {
   const { record } = selected
   const { status, durationMs } = record.kind === 'outcome' ? record : {}

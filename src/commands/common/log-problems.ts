@@ -9,11 +9,11 @@ export function formatProblem({ file, line, what }: LogProblem): string {
   return `${file}${line === undefined ? '' : `:${line}`}: ${what}`
 }
 
-/** Prints what a log has besides its records on standard error, once each. */
+/** Prints problems of a log on standard error, once each. */
 export function createLogProblems({ stderr }: Io) {
   const found = new Set<string>()
 
-  /** Describes that there was something, and the result lacks what these lines said; undefined if there was nothing. */
+  /** Describes that the result lacks the skipped lines; undefined if there were no problems. */
   function describe(): string | undefined {
     if (found.size === 0) return undefined
     return `${formatCount(found.size, 'problem')} in the audit log; the lines were skipped, \`audit verify\` says more`

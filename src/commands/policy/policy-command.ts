@@ -10,7 +10,7 @@ import { CommandFailure, runStep } from '../common/command-failure.ts'
 import { printJson, printLine, type Io } from '../common/io.ts'
 import { formatExample, jsonOption } from '../common/new-command.ts'
 
-/** What a command has found. */
+/** The result of a command. */
 export interface Report {
   /** For `--json`. */
   readonly content: unknown
@@ -22,7 +22,7 @@ export interface Report {
 /** The arguments and options of a command, whose types its definition has. */
 type Given = Parameters<Parameters<Command['action']>[0]>
 
-/** Completes a command that prints a report, as lines or as JSON. `find` takes what the command is given. */
+/** Completes a command that prints a report, as lines or as JSON. `find` takes the arguments of the command. */
 export function addReport(
   command: Command,
   io: Io,
@@ -40,10 +40,10 @@ export function addReport(
     })
 }
 
-/** Policies, what may be in them, and the settings of `--config`. */
+/** Policies, their vocabulary, and the settings of `--config`. */
 export type SourcePolicies = Awaited<ReturnType<typeof loadSources>>
 
-/** Completes a command about the policies of `--policies`, or else of the settings. `find` takes these, and what the command is given. */
+/** Completes a command about the policies of `--policies`, or else of the settings. `find` takes these and the arguments. */
 export function addSourceReport(
   command: Command,
   io: Io,

@@ -167,7 +167,7 @@ export function addExplain(policy: Command, io: Io): void {
   )
 }
 
-/** What a request for the operation that states these facts requires besides its own permission, each with its decision. */
+/** The further permissions that a request for the operation with these facts requires, each with its decision. */
 function decideFurther(set: PolicySet, request: AuthorizationRequest, stated: StatedFacts) {
   if (!isOperationName(request.permission)) return []
   const operation = getOperation(request.permission)
@@ -228,7 +228,7 @@ function formatTagged({ namespace, table, columns }: ReturnType<typeof whoCanTag
   return formatIdentifierText([...namespace, table]) + which
 }
 
-/** Says apart who sees the tagged columns of a table, the table without them, and nothing, if that differs. */
+/** Lists apart the callers that see the tagged columns of a table, the table without them, and nothing, if that differs. */
 function formatEntitlements(title: string, { columns, allowed }: Entitlements): readonly string[] {
   const first = `${title}:${allowed.length === 0 ? ' nobody' : ''}`
   if (allowed.every(({ restrictedBy }) => restrictedBy === undefined))

@@ -19,7 +19,7 @@ const maxKeepAliveMs = 600_000
 const keepAliveMarginMs = 2_000
 
 const headStart = 'HTTP/1.'
-/** Of what arrived behind any byte of a head. */
+/** Grammar of any part of a head. */
 const partGrammar = /^\n?[\t\x20-\x7e\x80-\xff]*(?:\r\n[\t\x20-\x7e\x80-\xff]*)*\r?$/
 const statusLine = /^HTTP\/1\.([01]) ([1-5][0-9]{2})(?: [^\r]*)?(?:\r\n|$)/
 /** Headers whose value is not a list (RFC 9110): recipients differ on which of two values counts. */

@@ -59,13 +59,13 @@ function toComparable(key: StoredKey, name: keyof StoredKey): unknown {
 const recordedSchema = z.strictObject({ keys: z.array(storedKeySchema) })
 
 /**
- * Reports the changes of a key store, and keeps the keys whose changes are recorded in a file, in which a start finds what
- * changed while no gateway ran. The file has the format of a key store, without descriptions and with digests of the hashes:
+ * Reports the changes of a key store, and keeps the keys whose changes are recorded in a file, in which a start finds the
+ * changes while no gateway ran. The file has the format of a key store, without descriptions and with digests of the hashes:
  * it verifies no key. Without a file, a start reports nothing.
  */
 export function createChangeReporter(file: string | undefined, report: ReportEvent) {
   const source = 'api-keys'
-  // In the order of the readings: the last one that is saved is what the next start compares with.
+  // In the order of the readings: the next start compares with the last one that is saved.
   let pending = Promise.resolve()
 
   function save(keys: readonly StoredKey[]): void {
@@ -76,7 +76,7 @@ export function createChangeReporter(file: string | undefined, report: ReportEve
   }
 
   return {
-    /** Reports what changed since changes were last recorded. The first start only saves the keys. */
+    /** Reports changes since the last recorded ones. The first start only saves the keys. */
     async reportFound(keys: readonly StoredKey[]): Promise<void> {
       if (file === undefined) return
       const onRecorded = (): void => save(keys)

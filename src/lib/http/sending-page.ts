@@ -5,7 +5,7 @@ export interface SendingPage {
   /** Scheme, host and port of the page, or `null`. Absent from most requests that only read. */
   readonly origin: string | undefined
   readonly mode: string | undefined
-  /** What the response is for, as in `document`. */
+  /** The destination of the response, as in `document`. */
   readonly destination: string | undefined
 }
 

@@ -141,7 +141,7 @@ const chargeScriptHash = hash('sha1', chargeScript)
 /** Timeout of the connection, and again of the login. */
 const connectTimeoutMs = 5_000
 
-/** Loads the client of the server. Rejects with what to do if it is not installed: few gateways share limits. */
+/** Loads the client of the server. Rejects with a command to install it if it is missing: few gateways share limits. */
 async function importRedisClient() {
   return await import('@redis/client').catch((cause: unknown) => {
     if (!hasErrorCode(cause, 'ERR_MODULE_NOT_FOUND')) throw cause

@@ -95,7 +95,7 @@ export interface ReadinessCheck {
   readonly findProblem: () => string | undefined | Promise<string | undefined>
 }
 
-/** Returns what the checks find, by their names. A gateway is ready if it has no problems. */
+/** Returns the problems and warnings by the names of the checks. A gateway is ready if it has no problems. */
 export async function readReadiness(checks: readonly ReadinessCheck[]) {
   const problems: Record<string, string> = {}
   const warnings: Record<string, string> = {}

@@ -33,8 +33,8 @@ export function openLog({ level }: LogSettings, onLost: (lines: number) => void)
 }
 
 /**
- * Returns what logs at most `perSecond` lines a second of each kind, which come from a closed set. A line has the number of
- * those of its kind that were suppressed before it.
+ * Returns a log function that writes at most `perSecond` lines a second of each kind, which come from a closed set. A line
+ * has the number of those of its kind that were suppressed before it.
  */
 export function createThrottledLog(log: Logger, perSecond: number) {
   const kinds = new Map<string, { second: number; passed: number; suppressed: number }>()
