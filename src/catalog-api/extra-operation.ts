@@ -15,9 +15,10 @@ import { foldName } from './reserved-names.ts'
 
 /*
  * Extra operations: operations of an upstream that the catalog API does not have. The settings declare them; they are
- * values that are passed to the route table, the permission table of the policies, and the OpenAPI document. Nothing registers them globally, so gateways in one process do not share them. An extra operation
- * acts on the table in its path, states no facts, and has an unknown branch; so its name alone says all that a decision
- * on that table depends on. Declared members of its body name further objects, which other operations must be allowed on.
+ * values that are passed to the route table, the permission table of the policies, and the OpenAPI document. Nothing
+ * registers them globally, so gateways in one process do not share them. An extra operation acts on the table in its path,
+ * states no facts, and has an unknown branch; so a decision on that table depends on its name alone. Declared members of
+ * its body name further objects, which other operations must be allowed on.
  * Records of audit logs outlive settings: code that reads them finds no definition, only the name.
  */
 
