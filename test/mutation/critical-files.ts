@@ -139,7 +139,11 @@ export const criticalFiles: readonly CriticalFile[] = [
   },
   {
     file: 'src/policy/engine/evaluate.ts',
-    tests: [...decisions, 'test/policy/analysis/analyses-agree-with-decisions.test.ts'],
+    tests: [
+      'test/policy/engine/outcomes-of-rules.test.ts',
+      ...decisions,
+      'test/policy/analysis/analyses-agree-with-decisions.test.ts',
+    ],
   },
   {
     file: 'src/policy/visibility/visibility.ts',

@@ -1,0 +1,51 @@
+import { expect, it } from 'vitest'
+import { listSteps } from '../../../src/policy/analysis/steps.ts'
+import { objectPosition } from '../../../src/policy/engine/object-position.ts'
+import { knownFromPrincipal } from '../../../src/policy/engine/subject.ts'
+import { compilePolicySet, createAuthorizationRequest, createCaller } from '../policy-builder.ts'
+
+const all = { subjects: { any: true }, operations: ['DropTable'] } as const
+const set = compilePolicySet([
+  {
+    name: 'root',
+    namespace: [],
+    final: ['DropTable'],
+    rules: [
+      { ...all, id: 'denies-another-caller', effect: 'deny', subjects: { users: ['eve'] } },
+      { ...all, id: 'is-not-inherited', effect: 'allow' },
+      { ...all, id: 'names-another-operation', effect: 'allow', operations: ['QueryTable'] },
+    ],
+  },
+  {
+    name: 'prod',
+    namespace: ['prod'],
+    inherit: false,
+    rules: [
+      { ...all, id: 'denies-another-table', effect: 'deny', tables: ['x*'] },
+      { ...all, id: 'denies-a-branch', effect: 'deny', when: 'branch == "dev"' },
+      { ...all, id: 'denies-by-a-missing-claim', effect: 'deny', when: 'principal.claims.team == "x"' },
+      { ...all, id: 'is-reserved-above', effect: 'allow', tables: ['o*'] },
+    ],
+  },
+])
+
+it('each rule about an operation has an outcome, with the error of a condition that failed', () => {
+  const request = createAuthorizationRequest(createCaller('ann'), 'DropTable', 'table', ['prod', 'orders'])
+  const { rules, possible } = listSteps(set, {
+    permission: 'DropTable',
+    position: objectPosition('table', request.id),
+    caller: knownFromPrincipal(request.principal),
+    input: request,
+  })
+  const outcomes = rules.map(({ rule, outcome, error }) => [rule.id, outcome, error !== undefined])
+  expect(outcomes).toEqual([
+    ['denies-another-caller', 'other-caller', false],
+    ['is-not-inherited', 'stopped', false],
+    ['denies-another-table', 'other-table', false],
+    ['denies-a-branch', 'false', false],
+    ['denies-by-a-missing-claim', 'failed', true],
+    ['is-reserved-above', 'reserved', false],
+  ])
+  expect(possible.map(({ rule }) => rule.id)).toEqual(['denies-by-a-missing-claim'])
+  expect(set.decide(request).rule?.rule).toBe('denies-by-a-missing-claim')
+})
