@@ -56,7 +56,7 @@ export async function startCatalog(start: CatalogStart): Promise<MeasuredCatalog
   }
   const opened = await openDatabase(backendSettingsSchema.parse(settings), pino({ level: 'silent' }))
   const crowd = Math.max(10, start.tables / 10)
-  const location = await opened.database.transaction().execute(async (database) => {
+  const location = await opened.transact(async (database) => {
     await addTables(database, crowd, start.tables - crowd)
     return join(folder, await addRows(database, crowd))
   })
@@ -103,8 +103,8 @@ async function addRows(database: CatalogDatabase, past: number): Promise<string>
     const key = { objectId, branch: 'main', version }
     await recordVersion(database, {
       ...key,
-      retainedName: 'none',
-      manifestPath: `${location}/${version}`,
+      keptName: 'none',
+      stagingPath: `${location}/${version}`,
       manifestSize: 1000,
       eTag: null,
       namingScheme: 'V2',

@@ -194,7 +194,7 @@ async function findReplay(
 ): Promise<TableVersion | undefined> {
   const { objectId } = table
   const record = await findVersion(context.database, { objectId, branch, version: request.version })
-  if (record?.manifestPath !== request.manifest_path) return undefined
+  if (record?.stagingPath !== request.manifest_path) return undefined
   const point = { location: tableLocation(context, table), version: request.version, branch }
   const stored = await findManifest(context.storage, point)
   return stored && toTableVersion(stored, record.metadata)
@@ -205,7 +205,7 @@ async function commit(context: CatalogContext, changes: readonly Change[]): Prom
   const staged = await inspectStagedVersions(context, changes)
   const prepared: Awaited<ReturnType<typeof prepare>>[] = []
   for (const change of changes) prepared.push(await prepare(context, change, staged))
-  return await context.database.transaction().execute(async (database) => {
+  return await context.transact(async (database) => {
     const results: Result[] = []
     for (const record of prepared) results.push(await record(database))
     return results
@@ -237,13 +237,7 @@ async function inspectStagedVersions(
           `cannot create version ${request.version} of ${formatIdentifierForMessage(id)}; the next version is ${expected}`,
         )
       }
-      const found = await inspectStaging(context.storage, location, {
-        version: request.version,
-        branch,
-        manifestPath: request.manifest_path,
-        manifestSize: request.manifest_size,
-        namingScheme: request.naming_scheme,
-      })
+      const found = await inspectStaging(context.storage, location, request)
       if (newest !== undefined && found.namingScheme !== newest.namingScheme) {
         throw invalidInput(
           `expected a manifest name of scheme ${newest.namingScheme}, like the previous ones`,
@@ -292,14 +286,14 @@ async function retainVersion(
   staged: StagedManifest,
 ) {
   const { version, manifestSize, eTag, namingScheme } = staged
-  const { manifest_path: manifestPath, metadata } = request
-  const retainedName = randomUUID()
-  const retainedPath = `${retainedManifestsFolder(context, objectId)}/${retainedName}`
+  const { manifest_path: stagingPath, metadata } = request
+  const keptName = randomUUID()
+  const retainedPath = `${retainedManifestsFolder(context, objectId)}/${keptName}`
   const stored = await retainManifest(context.storage, staged, retainedPath)
-  const record = { objectId, branch, version, manifestPath, manifestSize, eTag, namingScheme, metadata }
+  const record = { objectId, branch, version, stagingPath, manifestSize, eTag, namingScheme, keptName }
   return async (database: CatalogDatabase): Promise<Result> => {
     await requireSameTable(database, id, objectId)
-    await recordVersion(database, { ...record, retainedName })
+    await recordVersion(database, { ...record, metadata })
     return { create_table_version: { version: toTableVersion(stored, metadata) } }
   }
 }

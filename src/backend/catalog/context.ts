@@ -2,7 +2,7 @@ import { CatalogError, quoteForMessage } from 'catalog-gateway/catalog-api'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { TableEntry } from '../database/objects.ts'
-import type { CatalogDatabase } from '../database/schema.ts'
+import type { CatalogDatabase, Transact } from '../database/schema.ts'
 import type { Engine } from '../engine/lancedb-engine.ts'
 import type { JobRunner } from './job-runner.ts'
 import type { Lock } from './locks.ts'
@@ -10,6 +10,7 @@ import type { Storage } from '../storage/storage.ts'
 
 export interface CatalogContext {
   readonly database: CatalogDatabase
+  readonly transact: Transact
   readonly engine: Engine
   readonly storage: Storage
   /** The prefix of every name that the catalog uses in its storage. */

@@ -63,7 +63,7 @@ async function createNew(
   { properties = {} }: Request,
   upload: Uint8Array,
 ): Promise<Response | undefined> {
-  const { database, dataLock, engine } = context
+  const { database, dataLock, engine, transact } = context
   const table = chooseLocation()
   const location = tableLocation(context, table)
   let created: Response | undefined
@@ -71,7 +71,7 @@ async function createNew(
     created = await dataLock.runExclusive(table.objectId, async () => {
       await recordLeftover(database, table)
       const { version } = await engine.create(location, upload, 'create')
-      const isRecorded = await database.transaction().execute(async (transaction) => {
+      const isRecorded = await transact(async (transaction) => {
         await requireNamespace(transaction, id.slice(0, -1))
         const row = { ...table, state: 'ready' } as const
         if (!(await insertObject(transaction, id, properties, row))) return false

@@ -13,8 +13,7 @@ import {
   type NewJob,
 } from '../database/jobs.ts'
 import { findTableById, type TableEntry } from '../database/objects.ts'
-import type { CatalogDatabase, CatalogTables } from '../database/schema.ts'
-import type { Updateable } from 'kysely'
+import type { CatalogDatabase, JobTable } from '../database/schema.ts'
 import type { Logger } from 'pino'
 import { toCatalogError } from './known-errors.ts'
 import type { Lock } from './locks.ts'
@@ -86,9 +85,9 @@ export function startJobRunner(
 
   async function execute(job: Job): Promise<void> {
     const { jobId, objectId, operation, attempts } = job
-    const start = { state: 'running', attempts: attempts + 1, started_at: Date.now() } as const
+    const start = { state: 'running', attempts: attempts + 1, startedAt: Date.now() } as const
     if (!(await updateJob(database, jobId, start))) return
-    let end: Pick<Updateable<CatalogTables['table_jobs']>, 'state' | 'result' | 'failure'>
+    let end: Partial<JobTable>
     try {
       const work = works[operation]
       if (work === undefined) throw new CatalogError('Unsupported', 'this catalog does not know the job')
@@ -101,7 +100,7 @@ export function startJobRunner(
       log.warn({ err: error, job: jobId, operation }, 'job failed')
       end = { state: 'failed', failure: JSON.stringify(describeFailure(error)) }
     }
-    await updateJob(database, jobId, { ...end, ended_at: Date.now() })
+    await updateJob(database, jobId, { ...end, endedAt: Date.now() })
   }
 
   return {

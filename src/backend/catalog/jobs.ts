@@ -63,7 +63,7 @@ export const jobOperations = {
   /** Cancels a queued job; one that runs makes its one change, or fails. Throws TransactionNotFound (404). */
   async CancelJob(context, { request: { job_id: jobId } }) {
     await requireJob(context, jobId)
-    await updateJob(context.database, jobId, { state: 'cancelled', ended_at: Date.now() }, 'queued')
+    await updateJob(context.database, jobId, { state: 'cancelled', endedAt: Date.now() }, 'queued')
     return {}
   },
 

@@ -28,7 +28,7 @@ export const namespaceOperations = {
   async CreateNamespace(context, { id, request }) {
     const properties = request.properties ?? {}
     if (id.length === 0) throw alreadyExistsError('Namespace', id)
-    return await context.database.transaction().execute(async (database) => {
+    return await context.transact(async (database) => {
       await requireNamespace(database, id.slice(0, -1))
       if (await insertObject(database, id, properties)) return { properties }
       const existing = await findObject(database, id)
@@ -63,7 +63,7 @@ export const namespaceOperations = {
   /** Restrict refuses a non-empty namespace (409); Cascade also drops its content. Skip accepts a missing one. */
   async DropNamespace(context, { id, request }) {
     if (id.length === 0) throw invalidInput('the root namespace cannot be dropped')
-    const dropped = await context.database.transaction().execute(async (database) => {
+    const dropped = await context.transact(async (database) => {
       const existing = await findObject(database, id)
       if (existing?.kind !== 'namespace') return undefined
       if (request.behavior === 'Restrict' && (await hasChildren(database, existing.path)))

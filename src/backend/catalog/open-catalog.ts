@@ -64,12 +64,18 @@ export async function openCatalog(
     const storage = observeStorage(files.storage)
     const engine = openEngine(storage, 8 * settings.limits.maxUploadBytes)
     opened.push(() => engine.close())
-    const { database, locks, ...store } = await openDatabase(settings, log, observeQuery)
-    opened.push(() => store.close())
+    const {
+      database,
+      transact,
+      locks,
+      close: closeDatabase,
+    } = await openDatabase(settings, log, observeQuery)
+    opened.push(closeDatabase)
     await claimStorage(database, storage, root, openLock('storage', locks))
     const jobLock = openLock('job', locks)
     const context: CatalogContext = {
       database,
+      transact,
       engine,
       storage,
       root,

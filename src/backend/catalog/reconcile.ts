@@ -50,9 +50,9 @@ export async function publishVersion(
   table: TableEntry,
   record: VersionRecord,
 ): Promise<boolean> {
-  const { objectId, branch, version, retainedName } = record
+  const { objectId, branch, version, keptName } = record
   try {
-    const retainedPath = `${retainedManifestsFolder(context, objectId)}/${retainedName}`
+    const retainedPath = `${retainedManifestsFolder(context, objectId)}/${keptName}`
     const retained = { ...record, retainedPath }
     await publishRetainedManifest(context.storage, tableLocation(context, table), retained)
   } catch (error) {
@@ -61,7 +61,7 @@ export async function publishVersion(
     return false
   }
   await recordCommitted(context, table, 'final name of a version', () =>
-    context.database.transaction().execute(async (database) => {
+    context.transact(async (database) => {
       await finishVersion(database, record)
       const last = version - replayableVersions - 1
       // The records before these were deleted with earlier versions.

@@ -34,9 +34,7 @@ export const registrations = {
       const existing = await findObject(context.database, id)
       const replaced = request.mode === 'Overwrite' && existing?.kind === 'table' ? existing : undefined
       await lockTables(context, replaced === undefined ? [] : [replaced], () =>
-        context.database
-          .transaction()
-          .execute((database) => recordTable(database, id, replaced, location, properties)),
+        context.transact((database) => recordTable(database, id, replaced, location, properties)),
       )
     })
     return { location: tableLocation(context, { location }), properties }
@@ -46,9 +44,7 @@ export const registrations = {
   async DeregisterTable(context, { id }) {
     const table = await requireTable(context.database, id)
     return await lockTables(context, [table], () =>
-      context.database
-        .transaction()
-        .execute((database) => deregisterInTransaction(context, database, id, table.objectId)),
+      context.transact((database) => deregisterInTransaction(context, database, id, table.objectId)),
     )
   },
 } satisfies Operations

@@ -141,7 +141,7 @@ async function addProperties(
   added: Properties,
 ): Promise<Properties | undefined> {
   return await recordCommitted(context, table, 'properties of an update', () =>
-    context.database.transaction().execute(async (database) => {
+    context.transact(async (database) => {
       const { properties: existing } = (await findTableById(database, table.objectId)) ?? table
       const properties = { ...existing, ...added }
       await updateObject(database, table.objectId, { properties })

@@ -18,9 +18,7 @@ import { deleteLeftovers } from './repair.ts'
 export const tableOperations = {
   /** Throws TableAlreadyExists (409). */
   async DeclareTable(context, { id, request }) {
-    return await context.database
-      .transaction()
-      .execute((database) => declareInTransaction(context, database, id, request))
+    return await context.transact((database) => declareInTransaction(context, database, id, request))
   },
 
   /**
@@ -61,7 +59,7 @@ export const tableOperations = {
       ...(request.new_namespace_id ?? id.slice(0, -1)),
       request.new_table_name,
     ])
-    await context.database.transaction().execute(async (database) => {
+    await context.transact(async (database) => {
       const table = await requireTable(database, id)
       await requireNamespace(database, destination.slice(0, -1))
       if ((await findObject(database, destination)) !== undefined)
@@ -73,7 +71,7 @@ export const tableOperations = {
 
   /** Removes a table, then deletes its data with all versions. Throws TableNotFound (404). */
   async DropTable(context, { id }) {
-    const { table, removed } = await context.database.transaction().execute(async (database) => {
+    const { table, removed } = await context.transact(async (database) => {
       const table = await requireTable(database, id)
       return { table, removed: await removeObject(database, table.path) }
     })

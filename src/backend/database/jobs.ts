@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import type { Updateable } from 'kysely'
 import type { ErrorName } from 'catalog-gateway/catalog-api'
 import type { PageRequest } from './objects.ts'
-import type { CatalogDatabase, CatalogTables, JobState } from './schema.ts'
+import type { CatalogDatabase, JobState, JobTable } from './schema.ts'
 
 export interface NewJob {
   readonly operation: string
@@ -28,35 +27,17 @@ export type Job = NonNullable<Awaited<ReturnType<typeof findJob>>>
 /** Adds a queued job. Returns its random id. */
 export async function insertJob(database: CatalogDatabase, job: NewJob): Promise<string> {
   const jobId = randomUUID()
+  const request = JSON.stringify(job.request)
   await database
     .insertInto('table_jobs')
-    .values({
-      job_id: jobId,
-      operation: job.operation,
-      object_id: job.objectId,
-      path: job.path,
-      request: JSON.stringify(job.request),
-      state: 'queued',
-      attempts: 0,
-      created_at: Date.now(),
-    })
+    .values({ ...job, jobId, request, state: 'queued', attempts: 0, createdAt: Date.now() })
     .execute()
   return jobId
 }
 
 export async function findJob(database: CatalogDatabase, jobId: string) {
-  const found = await database
-    .selectFrom('table_jobs')
-    .select(['job_id as jobId', 'operation', 'object_id as objectId', 'path', 'request', 'state', 'attempts'])
-    .select([
-      'result',
-      'failure',
-      'created_at as createdAt',
-      'started_at as startedAt',
-      'ended_at as endedAt',
-    ])
-    .where('job_id', '=', jobId)
-    .executeTakeFirst()
+  const query = database.selectFrom('table_jobs').selectAll().where('jobId', '=', jobId)
+  const found = await query.executeTakeFirst()
   if (found === undefined) return undefined
   const { request, result, failure } = found
   /* oxlint-disable typescript/no-unsafe-type-assertion -- written by this program */
@@ -73,9 +54,9 @@ export async function findJob(database: CatalogDatabase, jobId: string) {
 export async function listJobs(database: CatalogDatabase, { page_token: after, limit }: PageRequest) {
   let query = database
     .selectFrom('table_jobs')
-    .select(['job_id as jobId', 'operation', 'path', 'state', 'created_at as createdAt'])
-    .orderBy('job_id')
-  if (after) query = query.where('job_id', '>', after)
+    .select(['jobId', 'operation', 'path', 'state', 'createdAt'])
+    .orderBy('jobId')
+  if (after) query = query.where('jobId', '>', after)
   if (limit !== undefined) query = query.limit(limit + 1)
   return await query.execute()
 }
@@ -84,28 +65,28 @@ export async function listJobs(database: CatalogDatabase, { page_token: after, l
 export async function listUnfinishedJobs(database: CatalogDatabase, objectId?: string) {
   let query = database
     .selectFrom('table_jobs')
-    .select(['job_id as jobId', 'object_id as objectId', 'operation', 'request'])
-    .where('ended_at', 'is', null)
-  if (objectId !== undefined) query = query.where('object_id', '=', objectId)
-  return await query.orderBy('created_at').orderBy('job_id').execute()
+    .select(['jobId', 'objectId', 'operation', 'request'])
+    .where('endedAt', 'is', null)
+  if (objectId !== undefined) query = query.where('objectId', '=', objectId)
+  return await query.orderBy('createdAt').orderBy('jobId').execute()
 }
 
 /** Returns false if the job has ended, or is not in that state. */
 export async function updateJob(
   database: CatalogDatabase,
   jobId: string,
-  changes: Updateable<CatalogTables['table_jobs']>,
+  changes: Partial<JobTable>,
   expected?: JobState,
 ): Promise<boolean> {
   let query = database
     .updateTable('table_jobs')
     .set(changes)
-    .where('job_id', '=', jobId)
-    .where('ended_at', 'is', null)
+    .where('jobId', '=', jobId)
+    .where('endedAt', 'is', null)
   if (expected !== undefined) query = query.where('state', '=', expected)
   return (await query.executeTakeFirst()).numUpdatedRows === 1n
 }
 
 export async function deleteJobsEndedBefore(database: CatalogDatabase, time: number): Promise<void> {
-  await database.deleteFrom('table_jobs').where('ended_at', '<', time).execute()
+  await database.deleteFrom('table_jobs').where('endedAt', '<', time).execute()
 }

@@ -40,15 +40,15 @@ export async function findTableById(
   database: CatalogDatabase,
   objectId: string,
 ): Promise<TableEntry | undefined> {
-  const entry = await find(database, 'object_id', objectId)
+  const entry = await find(database, 'objectId', objectId)
   return entry?.kind === 'table' ? entry : undefined
 }
 
-async function find(database: CatalogDatabase, key: 'path' | 'object_id', value: string) {
+async function find(database: CatalogDatabase, key: 'path' | 'objectId', value: string) {
   const row = await database.selectFrom('objects').selectAll().where(key, '=', value).executeTakeFirst()
   if (row === undefined) return undefined
-  const { location, state } = row
-  const entry = { objectId: row.object_id, path: row.path, properties: parseProperties(row.properties) }
+  const { objectId, path, properties, location, state } = row
+  const entry = { objectId, path, properties: parseProperties(properties) }
   if (location === null || state === null) return { ...entry, kind: 'namespace' as const }
   return { ...entry, kind: 'table' as const, location, state }
 }
@@ -72,13 +72,13 @@ export async function insertObject(
   const inserted = await database
     .insertInto('objects')
     .values({
-      object_id: table?.objectId ?? randomId(),
+      objectId: table?.objectId ?? randomId(),
       kind: table === undefined ? 'namespace' : 'table',
       properties: JSON.stringify(properties),
       location: table?.location,
       state: table?.state,
       ...pathColumns(id),
-      created_at: Date.now(),
+      createdAt: Date.now(),
     })
     .onConflict((conflict) => conflict.doNothing())
     .executeTakeFirst()
@@ -99,12 +99,12 @@ export async function updateObject(
       ...(state && { state }),
       ...(properties && { properties: JSON.stringify(properties) }),
     })
-    .where('object_id', '=', objectId)
+    .where('objectId', '=', objectId)
     .execute()
 }
 
-function pathColumns(id: Identifier): Pick<CatalogTables['objects'], 'path' | 'parent_path' | 'name'> {
-  return { path: toPath(id), parent_path: toPath(id.slice(0, -1)), name: id.at(-1) ?? '' }
+function pathColumns(id: Identifier): Pick<CatalogTables['objects'], 'path' | 'parentPath' | 'name'> {
+  return { path: toPath(id), parentPath: toPath(id.slice(0, -1)), name: id.at(-1) ?? '' }
 }
 
 function randomId(): string {
@@ -129,7 +129,7 @@ export async function listNames(
   if (objects === 'namespaces') query = query.where('kind', '=', 'namespace')
   else if (objects === 'tables') query = query.where('kind', '=', 'table')
   else query = query.where('state', '=', 'ready')
-  if (parentPath !== undefined) query = query.where('parent_path', '=', parentPath)
+  if (parentPath !== undefined) query = query.where('parentPath', '=', parentPath)
   if (after) query = query.where(key, '>', after)
   if (limit !== undefined) query = query.limit(limit + 1)
   return (await query.execute()).map((row) => row.key)
@@ -137,7 +137,7 @@ export async function listNames(
 
 /** Whether a namespace has tables or namespaces. */
 export async function hasChildren(database: CatalogDatabase, path: string): Promise<boolean> {
-  const children = database.selectFrom('objects').select('name').where('parent_path', '=', path)
+  const children = database.selectFrom('objects').select('name').where('parentPath', '=', path)
   return (await children.limit(1).executeTakeFirst()) !== undefined
 }
 
@@ -156,16 +156,16 @@ export async function removeObject(database: CatalogDatabase, path: string): Pro
     .selectFrom('objects')
     .where(isRemoved)
     .where('location', 'is not', null)
-    .select((select) => [select.ref('location').$notNull().as('location'), 'object_id'])
-  await database.insertInto('leftovers').columns(['location', 'object_id']).expression(tables).execute()
+    .select((select) => [select.ref('location').$notNull().as('location'), 'objectId'])
+  await database.insertInto('leftovers').columns(['location', 'objectId']).expression(tables).execute()
   const removed = database.deleteFrom('objects').where(isRemoved)
-  const rows = await removed.returning(['object_id as objectId', 'location']).execute()
+  const rows = await removed.returning(['objectId', 'location']).execute()
   return rows.flatMap(({ objectId, location }) => (location === null ? [] : [{ objectId, location }]))
 }
 
 /** Removes a table and leaves its data folder without an owner; it is not a leftover. */
 export async function releaseTable(database: CatalogDatabase, objectId: string): Promise<void> {
-  await database.deleteFrom('objects').where('object_id', '=', objectId).execute()
+  await database.deleteFrom('objects').where('objectId', '=', objectId).execute()
 }
 
 /** Whether the data at that location belongs to a table or is still to be deleted. */
@@ -184,20 +184,17 @@ export async function listLeftovers(
   database: CatalogDatabase,
   objectId?: string,
 ): Promise<readonly TableFolder[]> {
-  let query = database.selectFrom('leftovers').select(['object_id as objectId', 'location'])
-  if (objectId !== undefined) query = query.where('object_id', '=', objectId)
+  let query = database.selectFrom('leftovers').select(['objectId', 'location'])
+  if (objectId !== undefined) query = query.where('objectId', '=', objectId)
   return await query.execute()
 }
 
-export async function recordLeftover(
-  database: CatalogDatabase,
-  { objectId, location }: TableFolder,
-): Promise<void> {
-  await database.insertInto('leftovers').values({ location, object_id: objectId }).execute()
+export async function recordLeftover(database: CatalogDatabase, table: TableFolder): Promise<void> {
+  await database.insertInto('leftovers').values(table).execute()
 }
 
 /** Returns false if there is none. */
 export async function deleteLeftoverRecord(database: CatalogDatabase, objectId: string): Promise<boolean> {
-  const deleted = await database.deleteFrom('leftovers').where('object_id', '=', objectId).executeTakeFirst()
+  const deleted = await database.deleteFrom('leftovers').where('objectId', '=', objectId).executeTakeFirst()
   return deleted.numDeletedRows === 1n
 }

@@ -1,11 +1,11 @@
 import { join } from 'node:path'
 import { makeFolder } from 'catalog-gateway/lib'
-import { Kysely, type LogConfig, SqliteDialect, type SqliteDatabase, type SqliteStatement } from 'kysely'
+import { type LogConfig, SqliteDialect, type SqliteDatabase, type SqliteStatement } from 'kysely'
 import Libsql from 'libsql'
 import type { Logger } from 'pino'
 import type { BackendSettings } from '../settings/backend-settings.ts'
 import { openPostgres } from './postgres.ts'
-import { migrateDatabase, type CatalogTables } from './schema.ts'
+import { openTables, type Transact } from './schema.ts'
 
 /** How long opening waits for another process that holds the file. */
 const busyTimeoutMs = 1000
@@ -24,16 +24,9 @@ export async function openDatabase(
   if (location === undefined) throw new Error('no folder configured for the store')
   await makeFolder(location)
   const connection = connect(join(location, 'catalog.sqlite'))
-  const dialect = new SqliteDialect({ database: connection })
-  const database = new Kysely<CatalogTables>({ dialect, log: queryLog })
-  const close = () => database.destroy()
-  try {
-    await migrateDatabase(database)
-  } catch (error) {
-    await close()
-    throw error
-  }
-  return { database, locks: undefined, close }
+  const database = await openTables(new SqliteDialect({ database: connection }), queryLog)
+  const transact: Transact = async (work) => await database.transaction().execute(work)
+  return { database, transact, locks: undefined, close: () => database.destroy() }
 }
 
 /**

@@ -2,14 +2,14 @@ import { readFileSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { withTimeout, Backoff } from 'catalog-gateway/lib'
-import { Kysely, type LogConfig, PostgresDialect } from 'kysely'
+import { type LogConfig, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import { parseIntoClientConfig } from 'pg-connection-string'
 import type { Logger } from 'pino'
 import { type BackendSettings, postgresUrlSchema } from '../settings/backend-settings.ts'
 import { openAdvisoryLocks } from './advisory-locks.ts'
 import { databaseUnavailableError, isConflict } from './postgres-errors.ts'
-import { migrateDatabase, type CatalogDatabase, type CatalogTables } from './schema.ts'
+import { openTables, type Transact } from './schema.ts'
 
 type PostgresSettings = NonNullable<BackendSettings['store']['postgres']>
 
@@ -17,6 +17,9 @@ const connectTimeoutMs = 10_000
 /** How long a server may be silent during a statement, in ms. If its host vanishes, TCP alone tries for 15 minutes. */
 const defaultSilenceMs = { locks: 15_000, others: 120_000 }
 const int8TypeId = 20
+/** Of a transaction that conflicts with others. */
+const maxAttempts = 12
+const pauseBounds = { minMs: 2, maxMs: 50 }
 
 /** The server detects a silently lost replica within seconds, which frees its locks and ends its transactions. */
 const keepAliveSettings =
@@ -70,25 +73,33 @@ export async function openPostgres(
   })
   // The pool repeats errors of idle connections, which are already logged.
   pool.on('error', () => {})
-  const database: CatalogDatabase = new Kysely<CatalogTables>({
-    dialect: new PostgresDialect({ pool }),
-    log: queryLog,
+  const client = await pool.connect().catch((error: unknown) => {
+    throw new Error('the PostgreSQL database is unreachable', { cause: error })
   })
-  try {
-    const client = await pool.connect().catch((error: unknown) => {
-      throw new Error('the PostgreSQL database is unreachable', { cause: error })
-    })
-    client.release()
-    await migrateDatabase(database, schema)
-  } catch (error) {
-    await database.destroy()
-    throw error
+  client.release()
+  const database = await openTables(new PostgresDialect({ pool }), queryLog, schema)
+  const transact: Transact = async (work) => {
+    const pauses = new Backoff(pauseBounds)
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const transaction = database.transaction().setIsolationLevel('serializable')
+        return await transaction.execute(async (begun) => {
+          const result = await work(begun)
+          locks.assertHeld()
+          return result
+        })
+      } catch (error) {
+        if (!isConflict(error) || attempt === maxAttempts) throw error
+        // Random pauses keep the same transactions from colliding again.
+        await setTimeout(pauses.next())
+      }
+    }
   }
   const close = async (): Promise<void> => {
     await database.destroy()
     await locks.close()
   }
-  return { database: withSerializableTransactions(database, () => locks.assertHeld()), locks, close }
+  return { database, transact, locks, close }
 }
 
 /**
@@ -143,36 +154,3 @@ async function connectForLocks(client: pg.Client, onLost: () => void, timeoutMs:
 /** 64-bit numbers are parsed as numbers, as in SQLite: the catalog API has none beyond 2^53. */
 const getTypeParser: typeof pg.types.getTypeParser = (type: number, format?: 'text' | 'binary') =>
   type === int8TypeId ? Number : pg.types.getTypeParser(type, format)
-
-const maxAttempts = 12
-const pauseBounds = { minMs: 2, maxMs: 50 }
-
-/**
- * Makes every transaction serializable, as in SQLite. Conflicting ones are retried a bounded number of times, so their
- * work must have no side effects outside the database. An error of `checkCommit` prevents the commit.
- */
-function withSerializableTransactions(database: CatalogDatabase, checkCommit: () => void): CatalogDatabase {
-  const begin = database.transaction.bind(database)
-  const transaction: CatalogDatabase['transaction'] = () => {
-    const builder = begin().setIsolationLevel('serializable')
-    const executeOnce = builder.execute.bind(builder)
-    const execute: typeof executeOnce = async (work) => {
-      const pauses = new Backoff(pauseBounds)
-      for (let attempt = 1; ; attempt += 1) {
-        try {
-          return await executeOnce(async (transactionDatabase) => {
-            const result = await work(transactionDatabase)
-            checkCommit()
-            return result
-          })
-        } catch (error) {
-          if (!isConflict(error) || attempt === maxAttempts) throw error
-          // Random pauses keep the same transactions from colliding again.
-          await setTimeout(pauses.next())
-        }
-      }
-    }
-    return Object.assign(builder, { execute })
-  }
-  return Object.assign(database, { transaction })
-}

@@ -1,14 +1,23 @@
 import { randomUUID } from 'node:crypto'
-import { type Kysely, Migrator, sql } from 'kysely'
+import { CamelCasePlugin, type Dialect, Kysely, type LogConfig, Migrator, sql } from 'kysely'
+
+/** Columns have the names of these members in snake case. */
+export interface CatalogTables {
+  objects: ObjectTable
+  table_versions: VersionTable
+  table_jobs: JobTable
+  leftovers: LeftoverTable
+  catalog_identity: CatalogIdentityTable
+}
 
 /** Every namespace and every table is one row, so they share one set of names per parent. */
 interface ObjectTable {
   /** Random and permanent: it survives a rename. */
-  object_id: string
+  objectId: string
   /** The names from the root down, joined by `/`, which names cannot contain; the root is the empty text. */
   path: string
   /** The path of the parent namespace; null only for the root. */
-  parent_path: string | null
+  parentPath: string | null
   name: string
   kind: 'namespace' | 'table'
   /** A JSON map of strings. */
@@ -17,7 +26,7 @@ interface ObjectTable {
   location: string | null
   /** Only for tables. */
   state: TableState | null
-  created_at: number
+  createdAt: number
 }
 
 /** `declared`: the name exists without data. `ready`: the table has data. */
@@ -30,46 +39,46 @@ export type TableState = 'declared' | 'ready'
 export type VersionState = 'recorded' | 'final' | 'deleted'
 
 /** A version that a client committed, or that is to be deleted; then the columns about its staging say nothing. */
-interface VersionTable {
-  object_id: string
+export interface VersionTable {
+  objectId: string
   branch: string
   version: number
   /** The staging manifest as the client spelled it; identifies a replay. */
-  staging_path: string
-  manifest_size: number
+  stagingPath: string
+  manifestSize: number
   /** The entity tag of the staging manifest that was verified. */
-  e_tag: string | null
-  naming_scheme: 'V1' | 'V2'
+  eTag: string | null
+  namingScheme: 'V1' | 'V2'
   /** A JSON map of strings. */
   metadata: string | null
   state: VersionState
   /** The name of the retained manifest. */
-  kept_name: string
-  created_at: number
+  keptName: string
+  createdAt: number
 }
 
 /** Data folders without an owner, or without one yet, that are to be deleted. */
 interface LeftoverTable {
   location: string
-  object_id: string
+  objectId: string
 }
 
 /** One row: the identity of this catalog. */
 interface CatalogIdentityTable {
   name: 'catalog'
   /** Random and permanent. */
-  catalog_id: string
+  catalogId: string
   /** `marked`: the storage of the tables carries the id. */
   state: 'new' | 'marked'
 }
 
 /** Work that continues after the response to the request that started it. */
-interface JobTable {
+export interface JobTable {
   /** Random. */
-  job_id: string
+  jobId: string
   operation: string
   /** The table that the job changes; it may no longer exist. */
-  object_id: string
+  objectId: string
   /** The path of that table when the job was submitted. */
   path: string
   /** The parameters as JSON. */
@@ -81,31 +90,30 @@ interface JobTable {
   result: string | null
   /** As JSON; only of a failed job. */
   failure: string | null
-  created_at: number
-  started_at: number | null
+  createdAt: number
+  startedAt: number | null
   /** Null until the job is finished, failed or cancelled. */
-  ended_at: number | null
+  endedAt: number | null
 }
 
 /** `running` is also the state of a job whose process died. */
 export type JobState = 'queued' | 'running' | 'finished' | 'failed' | 'cancelled'
 
-export interface CatalogTables {
-  objects: ObjectTable
-  table_versions: VersionTable
-  table_jobs: JobTable
-  leftovers: LeftoverTable
-  catalog_identity: CatalogIdentityTable
-}
-
 /** The catalog database, or one transaction on it. */
-export type CatalogDatabase = Kysely<CatalogTables>
+export type CatalogDatabase = Omit<Kysely<CatalogTables>, 'transaction'>
 
 /**
- * Creates the tables and the `schema` of PostgreSQL if they are missing. Safe for concurrent processes. Rejects with a plain
- * error.
+ * Runs `work` in a serializable transaction, several times if it conflicts with another one: it must have no side effects
+ * outside of the database.
  */
-export async function migrateDatabase(database: CatalogDatabase, schema?: string): Promise<void> {
+export type Transact = <Result>(work: (database: CatalogDatabase) => Promise<Result>) => Promise<Result>
+
+/**
+ * Opens a database, and creates the tables and the `schema` of PostgreSQL if they are missing. Safe for concurrent
+ * processes. Rejects with a plain error.
+ */
+export async function openTables(dialect: Dialect, log: LogConfig, schema?: string) {
+  const database = new Kysely<CatalogTables>({ dialect, log, plugins: [new CamelCasePlugin()] })
   // In SQLite, text is compared by code points and sorted in the byte order of UTF-8, as names are.
   const nameType = schema === undefined ? 'text' : 'text collate "C"'
   const migrator = new Migrator({
@@ -125,7 +133,9 @@ export async function migrateDatabase(database: CatalogDatabase, schema?: string
     ...(schema !== undefined && { migrationTableSchema: schema }),
   })
   const { error } = await migrator.migrateToLatest()
-  if (error !== undefined) throw new Error('migration of the catalog database failed', { cause: error })
+  if (error === undefined) return database
+  await database.destroy()
+  throw new Error('migration of the catalog database failed', { cause: error })
 }
 
 /** For both databases, with the root and an id. The index by state is for repairs, and before every read. */
@@ -183,9 +193,9 @@ insert into catalog_identity values ('catalog', 'RANDOM', 'new') on conflict do 
 
 /** `isMarked`: whether the storage of its tables carries the id of the catalog. */
 export async function readCatalogIdentity(database: CatalogDatabase) {
-  const { catalog_id: catalogId, state } = await database
+  const { catalogId, state } = await database
     .selectFrom('catalog_identity')
-    .select(['catalog_id', 'state'])
+    .selectAll()
     .executeTakeFirstOrThrow()
   return { catalogId, isMarked: state === 'marked' }
 }

@@ -1,20 +1,16 @@
 import { parseProperties, type Properties } from './objects.ts'
-import type { CatalogDatabase, VersionState } from './schema.ts'
+import type { CatalogDatabase, VersionState, VersionTable } from './schema.ts'
 
-/** A version of a branch of a table. */
-export interface VersionKey {
-  readonly objectId: string
-  /** `main` for the main branch. */
-  readonly branch: string
-  readonly version: number
-}
+/** A version of a branch of a table; `main` is the main branch. */
+export type VersionKey = Pick<VersionTable, 'objectId' | 'branch' | 'version'>
 
-/** The record of a version that a client commits, or of any version that is to be deleted. */
-export type VersionRecord = Omit<Awaited<ReturnType<typeof listPendingVersions>>[number], 'metadata'>
+export type VersionRecord = Omit<VersionTable, 'metadata' | 'state' | 'createdAt'>
 
 export async function findVersion(database: CatalogDatabase, { objectId, branch, version }: VersionKey) {
-  const found = await selectVersions(database)
-    .where((where) => where.and({ object_id: objectId, branch, version }))
+  const found = await database
+    .selectFrom('table_versions')
+    .selectAll()
+    .where((where) => where.and({ objectId, branch, version }))
     .executeTakeFirst()
   return found && { ...found, metadata: found.metadata ? parseProperties(found.metadata) : undefined }
 }
@@ -26,9 +22,11 @@ const pendingStates: readonly VersionState[] = ['recorded', 'deleted']
  * use of its data.
  */
 export async function listPendingVersions(database: CatalogDatabase, objectId: string) {
-  return await selectVersions(database)
+  return await database
+    .selectFrom('table_versions')
+    .selectAll()
     .where('state', 'in', pendingStates)
-    .where('object_id', '=', objectId)
+    .where('objectId', '=', objectId)
     .execute()
 }
 
@@ -36,11 +34,11 @@ export async function listPendingVersions(database: CatalogDatabase, objectId: s
 export async function listTablesWithPendingVersions(database: CatalogDatabase): Promise<readonly string[]> {
   const rows = await database
     .selectFrom('table_versions')
-    .select('object_id')
+    .select('objectId')
     .where('state', 'in', pendingStates)
     .distinct()
     .execute()
-  return rows.map((row) => row.object_id)
+  return rows.map(({ objectId }) => objectId)
 }
 
 /** Returns the metadata of the versions of a branch in a range, for those that have any. */
@@ -53,32 +51,25 @@ export async function findVersionMetadata(
   const rows = await database
     .selectFrom('table_versions')
     .select(['version', 'metadata'])
-    .where((where) => where.and({ object_id: objectId, branch }))
+    .where((where) => where.and({ objectId, branch }))
     .where((where) => where.between('version', first, last))
     .where('metadata', 'is not', null)
     .execute()
   return new Map(rows.map(({ version, metadata }) => [version, parseProperties(metadata ?? '{}')]))
 }
 
-const versionKey = ['object_id', 'branch', 'version'] as const
+const versionKey = ['objectId', 'branch', 'version'] as const
 
 /** Replaces a record of that version: that of a manifest which no longer exists. */
 export async function recordVersion(
   database: CatalogDatabase,
-  record: Omit<VersionRecord, 'state'> & { readonly metadata: Properties | undefined },
+  record: VersionRecord & { readonly metadata: Properties | undefined },
 ): Promise<void> {
   const values = {
-    object_id: record.objectId,
-    branch: record.branch,
-    version: record.version,
-    staging_path: record.manifestPath,
-    manifest_size: record.manifestSize,
-    e_tag: record.eTag,
-    naming_scheme: record.namingScheme,
+    ...record,
     metadata: record.metadata ? JSON.stringify(record.metadata) : null,
     state: 'recorded',
-    kept_name: record.retainedName,
-    created_at: Date.now(),
+    createdAt: Date.now(),
   } as const
   await database
     .insertInto('table_versions')
@@ -94,20 +85,13 @@ export async function recordDeletedVersions(
   branch: string,
   versions: readonly number[],
 ): Promise<void> {
-  const noManifest = { staging_path: '', manifest_size: 0, naming_scheme: 'V2', kept_name: '' } as const
+  const noManifest = { stagingPath: '', manifestSize: 0, namingScheme: 'V2', keptName: '' } as const
   for (const version of versions) {
     await database
       .insertInto('table_versions')
-      .values({
-        object_id: objectId,
-        branch,
-        version,
-        ...noManifest,
-        state: 'deleted',
-        created_at: Date.now(),
-      })
+      .values({ objectId, branch, version, ...noManifest, state: 'deleted', createdAt: Date.now() })
       .onConflict((conflict) =>
-        conflict.columns(versionKey).doUpdateSet({ state: 'deleted', staging_path: '', metadata: null }),
+        conflict.columns(versionKey).doUpdateSet({ state: 'deleted', stagingPath: '', metadata: null }),
       )
       .execute()
   }
@@ -121,7 +105,7 @@ export async function finishVersion(
   await database
     .updateTable('table_versions')
     .set({ state: 'final' })
-    .where((where) => where.and({ object_id: objectId, branch, version }))
+    .where((where) => where.and({ objectId, branch, version }))
     .execute()
 }
 
@@ -134,25 +118,8 @@ export async function deleteVersionRecords(
 ): Promise<void> {
   let query = database
     .deleteFrom('table_versions')
-    .where((where) => where.and({ object_id: objectId, branch }))
+    .where((where) => where.and({ objectId, branch }))
     .where((where) => where.between('version', first, last))
   if (keepsMetadata) query = query.where('state', '=', 'final').where('metadata', 'is', null)
   await query.execute()
-}
-
-function selectVersions(database: CatalogDatabase) {
-  return database
-    .selectFrom('table_versions')
-    .select([
-      'object_id as objectId',
-      'branch',
-      'version',
-      'state',
-      'staging_path as manifestPath',
-      'manifest_size as manifestSize',
-      'e_tag as eTag',
-      'naming_scheme as namingScheme',
-      'metadata',
-      'kept_name as retainedName',
-    ])
 }

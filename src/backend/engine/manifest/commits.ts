@@ -10,23 +10,22 @@ import {
   type StoredVersion,
 } from './manifest-files.ts'
 import { omitMainBranch, parseManifest } from './manifest.ts'
+import type { RequestOf } from '../../schemas/operation-schemas.ts'
+import type { VersionPoint } from '../native/open-table.ts'
 
-/** A request to commit the manifest that a client has staged (CreateTableVersion). */
-export interface StagingRequest {
-  readonly version: number
-  /** Absent, empty or `main`: the main branch. */
-  readonly branch?: string | undefined
-  /** The object-store key of the staging manifest, as the client spelled it. */
-  readonly manifestPath: string
-  readonly manifestSize?: number | undefined
-  readonly namingScheme?: NamingScheme | undefined
-}
+type Request = RequestOf<'CreateTableVersion'>
+
+/** A request to commit the manifest that a client has staged. */
+export type StagingRequest = Pick<Request, 'version' | 'manifest_path'> & Partial<Request>
 
 /** A staging manifest verified against its request. */
 export type StagedManifest = Awaited<ReturnType<typeof inspectStaging>>
 
-export interface RetainedManifest extends StagingRequest {
-  readonly namingScheme: NamingScheme
+export interface RetainedManifest extends Pick<StagedManifest, 'version' | 'namingScheme'> {
+  /** Absent, empty or `main`: the main branch. */
+  readonly branch?: string
+  /** The object-store key of the staging manifest, as the client spelled it. */
+  readonly stagingPath: string
   /** That of the verified staging manifest. */
   readonly eTag: string | null
   /** Absolute. */
@@ -45,20 +44,17 @@ const maxManifestBytes = 512 * 1024 * 1024
  * built here.
  */
 export async function inspectStaging(storage: Storage, location: string, request: StagingRequest) {
-  const { version } = request
+  const { version, manifest_path: manifestPath, manifest_size: size, naming_scheme: scheme } = request
   const branch = omitMainBranch(request.branch)
-  const files = resolveStagingFiles(storage, location, request)
+  const files = resolveStagingFiles(storage, { location, version, branch }, manifestPath, scheme)
   await storage.assertNoLinks(location, path.posix.dirname(files.finalPath)).catch((error: unknown) => {
     throw isNotFoundError(error) ? missingManifestError() : error
   })
   const found = await storage.read(files.stagingPath, maxManifestBytes)
   if (found === undefined) throw missingManifestError()
   const { bytes, eTag } = found
-  if (request.manifestSize !== undefined && request.manifestSize !== bytes.length) {
-    throw invalidInput(
-      `manifest_size is ${request.manifestSize}, the staging manifest has ${bytes.length} bytes`,
-    )
-  }
+  if (size !== undefined && size !== bytes.length)
+    throw invalidInput(`manifest_size is ${size}, the staging manifest has ${bytes.length} bytes`)
   const manifest = parseManifest(bytes)
   if (manifest.version !== version || manifest.branch !== branch) {
     throw invalidInput(
@@ -68,20 +64,23 @@ export async function inspectStaging(storage: Storage, location: string, request
   return { location, version, branch, ...files, manifestSize: bytes.length, eTag }
 }
 
-/** Resolves the absolute staging and final path of a request. Throws InvalidInput for any other path. */
-function resolveStagingFiles(storage: Storage, location: string, request: StagingRequest) {
-  const folder = versionsFolder(location, request.branch)
-  const key = storage.parseKey(request.manifestPath)
+/** Resolves the absolute staging and final path of a version. Throws InvalidInput if a client spelled any other path. */
+function resolveStagingFiles(
+  storage: Storage,
+  { location, branch, version }: VersionPoint,
+  spelled: string,
+  scheme: NamingScheme | undefined,
+) {
+  const folder = versionsFolder(location, branch)
+  const key = storage.parseKey(spelled)
   const prefix = `${storage.toKey(folder)}/`
   const stagingName = key.startsWith(prefix) ? key.slice(prefix.length) : ''
   const final = stagingFileName.exec(stagingName)?.[1]
-  const namingScheme = schemes.find(
-    (scheme) =>
-      formatManifestName(request.version, scheme) === final && scheme === (request.namingScheme ?? scheme),
-  )
+  const possible = scheme === undefined ? schemes : [scheme]
+  const namingScheme = possible.find((name) => formatManifestName(version, name) === final)
   if (namingScheme !== undefined)
     return { namingScheme, stagingPath: `${folder}/${stagingName}`, finalPath: `${folder}/${final}` }
-  const expected = `_versions/${formatManifestName(request.version, request.namingScheme ?? 'V2')}-<uuid>`
+  const expected = `_versions/${formatManifestName(version, scheme ?? 'V2')}-<uuid>`
   throw invalidInput(`manifest_path: expected ${expected} beneath the location of the table or of its branch`)
 }
 
@@ -89,7 +88,7 @@ function missingManifestError() {
   return invalidInput('manifest_path: there is no such staging manifest')
 }
 
-function formatVersion({ version, branch = 'main' }: Pick<StagingRequest, 'version' | 'branch'>): string {
+function formatVersion({ version, branch = 'main' }: Omit<VersionPoint, 'location'>): string {
   return `version ${version} of branch ${branch}`
 }
 
@@ -127,7 +126,7 @@ export async function publishRetainedManifest(
   location: string,
   retained: RetainedManifest,
 ): Promise<void> {
-  const { version, branch, namingScheme, retainedPath, eTag } = retained
+  const { version, branch, namingScheme, stagingPath, retainedPath, eTag } = retained
   const folder = versionsFolder(location, branch)
   const finalPath = `${folder}/${formatManifestName(version, namingScheme)}`
   await storage.makeFolder(folder)
@@ -145,7 +144,8 @@ export async function publishRetainedManifest(
   for (const name of [finalPath, folder]) await storage.flush(name)
   try {
     // It has another path if the data folder has been moved.
-    await storage.remove(resolveStagingFiles(storage, location, retained).stagingPath)
+    const files = resolveStagingFiles(storage, { location, version, branch }, stagingPath, namingScheme)
+    await storage.remove(files.stagingPath)
   } catch {
     // The version is committed.
   }

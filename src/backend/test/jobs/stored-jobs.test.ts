@@ -19,13 +19,13 @@ async function withFinishedJob() {
   /** Changes the record of the job while the catalog is stopped. */
   const rewrite = (values: object) =>
     backend.changeDatabase((database) =>
-      database.updateTable('table_jobs').set(values).where('job_id', '=', jobId).execute(),
+      database.updateTable('table_jobs').set(values).where('jobId', '=', jobId).execute(),
     )
   const describe = async () => (await post('/v1/jobs/describe', { job_id: jobId })).json
   return { ...backend, started, jobId, rewrite, describe }
 }
 
-const unfinished = (state: JobState) => ({ state, ended_at: null, result: null })
+const unfinished = (state: JobState) => ({ state, endedAt: null, result: null })
 
 it('jobs are described and listed with their table, and survive a restart', async () => {
   const { post, restart, jobId, describe } = await withFinishedJob()
@@ -88,9 +88,9 @@ it('a job of a dropped table fails, and its record remains', async () => {
 
 it('jobs are forgotten seven days after their end', async () => {
   const { post, rewrite, jobId } = await withFinishedJob()
-  await rewrite({ ended_at: Date.now() - 6 * day })
+  await rewrite({ endedAt: Date.now() - 6 * day })
   expect(await post('/v1/jobs/describe', { job_id: jobId })).toMatchObject({ status: 200 })
-  await rewrite({ ended_at: Date.now() - 8 * day })
+  await rewrite({ endedAt: Date.now() - 8 * day })
   await post('/v1/table/t/backfill_column', { column: 'double' })
   await eventually(async () =>
     expect(await post('/v1/jobs/describe', { job_id: jobId })).toEqual(errorOf('TransactionNotFound')),

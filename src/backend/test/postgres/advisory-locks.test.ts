@@ -40,8 +40,8 @@ async function openReplicas(count: number) {
 it('migrates the store once when replicas start concurrently', async () => {
   const { replicas } = await openReplicas(4)
   for (const { database } of replicas) {
-    const rows = await database.selectFrom('objects').select('object_id').execute()
-    expect(rows).toEqual([{ object_id: 'root' }])
+    const rows = await database.selectFrom('objects').select('objectId').execute()
+    expect(rows).toEqual([{ objectId: 'root' }])
   }
 })
 
@@ -110,8 +110,8 @@ it('frees a lock when its connection ends, and prevents commits under it', async
     await cutOff()
     // The other replica gets the lock.
     await second?.locks.run('k', async () => {})
-    await first.database.transaction().execute(async (database) => {
-      await database.insertInto('leftovers').values({ location: 'x', object_id: 'x' }).execute()
+    await first.transact(async (database) => {
+      await database.insertInto('leftovers').values({ location: 'x', objectId: 'x' }).execute()
     })
   })
   await expect(work).rejects.toMatchObject({ status: 503 })
@@ -124,10 +124,10 @@ it('serializes transactions that read before they write', async () => {
   const { replicas } = await openReplicas(2)
   await Promise.all(
     Array.from({ length: 20 }, async (_, index) =>
-      replicas[index % 2]?.database.transaction().execute(async (database) => {
+      replicas[index % 2]?.transact(async (database) => {
         const rows = await database.selectFrom('leftovers').select('location').execute()
         const location = String(rows.length).padStart(3, '0')
-        await database.insertInto('leftovers').values({ location, object_id: 'x' }).execute()
+        await database.insertInto('leftovers').values({ location, objectId: 'x' }).execute()
       }),
     ),
   ).catch((error: unknown) => {

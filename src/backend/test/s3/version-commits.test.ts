@@ -21,16 +21,16 @@ it('lets one of several writers win without a shared lock', async () => {
   const clients = await Promise.all(Array.from({ length: 6 }, () => committer(location, bucket.client)))
   const requests = await Promise.all(clients.map((client) => client.stage()))
   const staged = await Promise.all(
-    requests.map(({ version, manifest_path: manifestPath }) =>
-      inspectStaging(storage, location, { version, manifestPath }),
+    requests.map(({ version, manifest_path }) =>
+      inspectStaging(storage, location, { version, manifest_path }),
     ),
   )
   const outcomes = await Promise.allSettled(
     staged.map(async (one, index) => {
       const retainedPath = `${bucket.location}/commits/t/${index}`
       await retainManifest(storage, one, retainedPath)
-      const { version, eTag, namingScheme, stagingPath: manifestPath } = one
-      const retained = { version, eTag, namingScheme, manifestPath, retainedPath }
+      const { version, eTag, namingScheme, stagingPath } = one
+      const retained = { version, eTag, namingScheme, stagingPath, retainedPath }
       await publishRetainedManifest(storage, location, retained)
     }),
   )

@@ -20,10 +20,10 @@ async function recordOnly(folder: string, database: CatalogDatabase, request: St
   await copyFile(`/${request.manifest_path}`, join(folder, 'commits', objectId, 'x')).catch(() => undefined)
   await recordVersion(database, {
     objectId,
-    retainedName: 'x',
+    keptName: 'x',
     branch: 'main',
     version: request.version,
-    manifestPath: request.manifest_path,
+    stagingPath: request.manifest_path,
     manifestSize: request.manifest_size,
     eTag: null,
     namingScheme: 'V2',
@@ -49,7 +49,7 @@ it('removes a table with its data if its creation was interrupted', async () => 
 it('deletes the leftover data of a dropped table, also if another one cannot be deleted', async () => {
   const { changeDatabase, location } = await backendWithTable()
   // No file system has a name of this length, so all of them refuse to delete it.
-  const undeletable = { location: `tables/${'x'.repeat(300)}.lance`, object_id: 'x' }
+  const undeletable = { location: `tables/${'x'.repeat(300)}.lance`, objectId: 'x' }
   await changeDatabase(async (database) => {
     await database.insertInto('leftovers').values(undeletable).execute()
     await removeObject(database, 't')

@@ -19,9 +19,9 @@ async function retained(location: string, request: StagingRequest, storage = loc
   const staged = await inspectStaging(storage, location, request)
   const retainedPath = path.join(path.dirname(location), 'commits', randomUUID(), 'manifest')
   const stored = await retainManifest(storage, staged, retainedPath)
-  const { eTag, namingScheme } = staged
-  const publish = () =>
-    publishRetainedManifest(storage, location, { ...request, eTag, namingScheme, retainedPath })
+  const { version, eTag, namingScheme } = staged
+  const record = { version, stagingPath: request.manifest_path, eTag, namingScheme, retainedPath }
+  const publish = () => publishRetainedManifest(storage, location, record)
   return { staged, stored, retainedPath, publish }
 }
 
@@ -61,7 +61,7 @@ it('a staged manifest is published under its final name with the tag of the stag
   const { staged, stored, publish } = await retained(location, request)
   expect(staged).toMatchObject({ version: 2, namingScheme: 'V2' })
   await publish()
-  expect(stored).toMatchObject({ version: 2, eTag: staged.eTag, manifestSize: request.manifestSize })
+  expect(stored).toMatchObject({ version: 2, eTag: staged.eTag, manifestSize: request.manifest_size })
   expect(await findManifest(localFileStorage, { location, version: 2 })).toEqual(stored)
   expect(await readFile(path.join(versions, formatManifestName(2, 'V2')))).toEqual(await read())
   expect((await readdir(versions)).filter((name) => name.includes('.manifest-'))).toEqual([])

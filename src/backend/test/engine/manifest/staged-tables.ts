@@ -25,7 +25,7 @@ export async function tableWithStaging() {
     const file = path.join(folder, name)
     await copyFile(source, file)
     const { size } = await stat(file)
-    return { version: 2, manifestPath: file.slice(1), manifestSize: size }
+    return { version: 2, manifest_path: file.slice(1), manifest_size: size }
   }
   return { location, ahead, versions, aheadManifest, stage, read: async () => readFile(aheadManifest) }
 }

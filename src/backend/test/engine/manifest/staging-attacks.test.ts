@@ -40,8 +40,8 @@ it('rejects a path outside the versions folder', async () => {
     `${key}/data/${stagingName}`,
     `s3://bucket/${key}/_versions/${stagingName}`,
   ]
-  for (const manifestPath of paths) {
-    expect(await refusal(location, { ...request, manifestPath })).toMatch(
+  for (const manifest_path of paths) {
+    expect(await refusal(location, { ...request, manifest_path })).toMatch(
       /expected _versions\/\d{20}\.manifest-<uuid>/,
     )
   }
@@ -54,7 +54,7 @@ it('a leading slash and a file URI name the same file', async () => {
   for (const prefix of ['/', 'file:///']) {
     const staged = await inspectStaging(localFileStorage, location, {
       ...request,
-      manifestPath: prefix + request.manifestPath,
+      manifest_path: prefix + request.manifest_path,
     })
     expect(staged.finalPath).toBe(path.join(location, '_versions', formatManifestName(2, 'V2')))
   }
@@ -65,7 +65,7 @@ it('does not follow symbolic links, as the file or on the path', async () => {
   const request = await stage(stagingName)
   const linkName = `${formatManifestName(2, 'V2')}-${uuid.replace('6b', '00')}`
   await symlink(aheadManifest, path.join(versions, linkName))
-  const linked = { ...request, manifestPath: path.join(versions, linkName).slice(1) }
+  const linked = { ...request, manifest_path: path.join(versions, linkName).slice(1) }
   expect(await refusal(location, linked)).toMatch(/is a symbolic link/)
 
   const moved = path.join(path.dirname(location), 'moved')
@@ -77,15 +77,15 @@ it('does not follow symbolic links, as the file or on the path', async () => {
 it('rejects a folder with a staging name', async () => {
   const { location, versions } = await tableWithStaging()
   await mkdir(path.join(versions, stagingName))
-  const manifestPath = path.join(versions, stagingName).slice(1)
-  expect(await refusal(location, { version: 2, manifestPath })).toMatch(/not a regular file/)
+  const manifest_path = path.join(versions, stagingName).slice(1)
+  expect(await refusal(location, { version: 2, manifest_path })).toMatch(/not a regular file/)
 })
 
 it('rejects a manifest that contradicts the request', async () => {
   const { location, versions, stage } = await tableWithStaging()
   const request = await stage(stagingName)
-  expect(await refusal(location, { ...request, manifestSize: 7 })).toMatch(/manifest_size is 7/)
-  expect(await refusal(location, { ...request, namingScheme: 'V1' })).toMatch(
+  expect(await refusal(location, { ...request, manifest_size: 7 })).toMatch(/manifest_size is 7/)
+  expect(await refusal(location, { ...request, naming_scheme: 'V1' })).toMatch(
     /expected _versions\/2\.manifest-<uuid>/,
   )
 
@@ -98,20 +98,20 @@ it('rejects a manifest that contradicts the request', async () => {
   )
 
   await writeFile(path.join(versions, stagingName), 'no manifest at all')
-  expect(await refusal(location, { version: 2, manifestPath: request.manifestPath })).toMatch(
+  expect(await refusal(location, { version: 2, manifest_path: request.manifest_path })).toMatch(
     /not a Lance manifest/,
   )
   await truncate(path.join(versions, stagingName), 0)
-  expect(await refusal(location, { version: 2, manifestPath: request.manifestPath })).toMatch(
+  expect(await refusal(location, { version: 2, manifest_path: request.manifest_path })).toMatch(
     /not a Lance manifest/,
   )
 })
 
 it('rejects a missing staging manifest', async () => {
   const { location, versions } = await tableWithStaging()
-  const manifestPath = path.join(versions, stagingName).slice(1)
-  expect(await refusal(location, { version: 2, manifestPath })).toMatch(/no such staging manifest/)
-  expect(await refusal(`${location}.lance`, { version: 2, manifestPath })).toMatch(/manifest_path/)
+  const manifest_path = path.join(versions, stagingName).slice(1)
+  expect(await refusal(location, { version: 2, manifest_path })).toMatch(/no such staging manifest/)
+  expect(await refusal(`${location}.lance`, { version: 2, manifest_path })).toMatch(/manifest_path/)
 })
 
 it('does not publish a staging manifest that was replaced after it was verified', async () => {
