@@ -68,14 +68,15 @@ function readVarint(message: Buffer, start: number): { value: bigint; end: numbe
   throw new RangeError('a protobuf number is cut short')
 }
 
-export function encodeNumberField(number: number, value: number): Buffer {
-  return Buffer.from([...encodeVarint(number * 8), ...encodeVarint(value)])
-}
-
-/** Encodes a length-delimited field: text, bytes or a nested message. */
-export function encodeBytesField(number: number, value: string | Uint8Array): Buffer {
-  const bytes = Buffer.from(value)
-  return Buffer.concat([Buffer.from([...encodeVarint(number * 8 + 2), ...encodeVarint(bytes.length)]), bytes])
+/** Encodes fields: a number, or a length-delimited text or nested message. */
+export function encodeMessage(...fields: readonly (readonly [number: number, number | string | Buffer])[]) {
+  const encoded = fields.map(([number, value]) => {
+    if (typeof value === 'number') return Buffer.from([...encodeVarint(number * 8), ...encodeVarint(value)])
+    const bytes = Buffer.from(value)
+    const prefix = [...encodeVarint(number * 8 + bytesWire), ...encodeVarint(bytes.length)]
+    return Buffer.concat([Buffer.from(prefix), bytes])
+  })
+  return Buffer.concat(encoded)
 }
 
 function encodeVarint(value: number): number[] {

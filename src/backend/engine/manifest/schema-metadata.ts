@@ -2,15 +2,7 @@ import { randomUUID } from 'node:crypto'
 import path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { CatalogError } from 'catalog-gateway/catalog-api'
-import {
-  encodeBytesField,
-  encodeNumberField,
-  findNumber,
-  findText,
-  type ProtobufField,
-  readFields,
-  toBytes,
-} from './protobuf.ts'
+import { encodeMessage, findNumber, findText, type ProtobufField, readFields, toBytes } from './protobuf.ts'
 import type { Storage } from '../../storage/storage.ts'
 import type { TablePoint } from '../native/open-table.ts'
 import { findManifest, formatManifestName, versionsFolder } from './manifest-files.ts'
@@ -84,16 +76,15 @@ export function editSchemaMetadata(
   const version = current.version + 1
   const transaction = encodeTransaction(current.version, uuid, changes)
   const transactionName = `${current.version}-${uuid}.txn`
-  const message = Buffer.concat([
-    ...current.retainedFields,
-    ...Object.entries(metadata).map((entry) =>
-      encodeBytesField(manifestField.schemaMetadata, encodeEntry(entry)),
-    ),
-    encodeNumberField(manifestField.version, version),
-    encodeBytesField(manifestField.timestamp, encodeTimestamp(millis)),
-    encodeBytesField(manifestField.transactionFile, transactionName),
-    encodeNumberField(manifestField.transactionSection, current.prefix.length),
-  ])
+  const replaced = encodeMessage(
+    ...Object.entries(metadata).map((entry) => [manifestField.schemaMetadata, encodeEntry(entry)] as const),
+    [manifestField.version, version],
+    // Seconds and nanoseconds.
+    [manifestField.timestamp, encodeMessage([1, Math.floor(millis / 1000)], [2, (millis % 1000) * 1e6])],
+    [manifestField.transactionFile, transactionName],
+    [manifestField.transactionSection, current.prefix.length],
+  )
+  const message = Buffer.concat([...current.retainedFields, replaced])
   const trailer = Buffer.from(current.trailer)
   // The position of the manifest.
   trailer.writeBigInt64LE(BigInt(current.prefix.length + 4 + transaction.length))
@@ -126,27 +117,12 @@ function readEntry(field: ProtobufField): [key: string, value: string] {
 
 /** Encodes `Transaction` of `transaction.proto`: operation UpdateConfig, field 8 (schema metadata). */
 function encodeTransaction(readVersion: number, uuid: string, changes: MetadataChanges): Buffer {
-  const entries = Object.entries(changes).map(([key, value]) =>
-    encodeBytesField(1, value === null ? encodeBytesField(1, key) : encodeEntry([key, value])),
-  )
-  const updateConfig = encodeBytesField(8, Buffer.concat(entries))
-  return Buffer.concat([
-    encodeNumberField(1, readVersion),
-    encodeBytesField(2, uuid),
-    encodeBytesField(110, updateConfig),
-  ])
+  const entries = Object.entries(changes).map((entry) => [1, encodeEntry(entry)] as const)
+  return encodeMessage([1, readVersion], [2, uuid], [110, encodeMessage([8, encodeMessage(...entries)])])
 }
 
-function encodeEntry([key, value]: readonly [string, string]): Buffer {
-  return Buffer.concat([encodeBytesField(1, key), encodeBytesField(2, value)])
-}
-
-/** Seconds and nanoseconds. */
-function encodeTimestamp(millis: number): Buffer {
-  return Buffer.concat([
-    encodeNumberField(1, Math.floor(millis / 1000)),
-    encodeNumberField(2, (millis % 1000) * 1e6),
-  ])
+function encodeEntry([key, value]: readonly [string, string | null]): Buffer {
+  return value === null ? encodeMessage([1, key]) : encodeMessage([1, key], [2, value])
 }
 
 function withLength(bytes: Buffer): Buffer {
