@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
-import { destination, pino, type Logger } from 'pino'
+import { destination, pino } from 'pino'
 import {
   acceptRequestId,
   type BuiltInOperation,
@@ -46,10 +46,7 @@ export async function startBackend(settings: BackendSettings) {
   const outbound = await openOutbound(settings.outbound, process.env, files.follow)
   const tokens = await openAccessTokens(settings, files.follow)
   const catalog = await openCatalog(settings, log, outbound)
-  const server = createServer(
-    connectionOptions,
-    createRequestListener(catalog, settings.limits, () => tokens.current, log),
-  )
+  const server = createServer(connectionOptions, createRequestListener(catalog, settings.limits, tokens))
   /** Stops accepting connections, drains requests within bounds, and closes the catalog. */
   const close = async (): Promise<void> => {
     // A response that ends during shutdown would leave its connection open, and shutdown would wait for it.
@@ -74,9 +71,9 @@ export async function startBackend(settings: BackendSettings) {
 function createRequestListener(
   catalog: CatalogContext,
   limits: BackendSettings['limits'],
-  getTokens: () => readonly string[] | undefined,
-  log: Logger,
+  tokens: Awaited<ReturnType<typeof openAccessTokens>>,
 ): RequestListener {
+  const { log } = catalog
   const bodies = createBodyReader(limits)
   const { registry, startRequest } = createMetrics(catalog, bodies.getReservedBytes)
 
@@ -109,7 +106,7 @@ function createRequestListener(
     try {
       const page = ['GET', 'HEAD'].includes(method) ? await getPage(url) : undefined
       if (page !== undefined) return await sendReply(response, page)
-      checkAccess(getTokens(), headers.authorization)
+      checkAccess(tokens.current, headers.authorization)
       const route = parseTarget(method, url)
       operation = route.operation
       log.debug({ requestId, operation: operation.name, id: route.id }, 'request received')

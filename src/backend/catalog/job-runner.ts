@@ -98,7 +98,8 @@ export function startJobRunner(
       end = { state: 'finished', result: JSON.stringify(await work(job, table)) }
     } catch (error) {
       log.warn({ err: error, job: jobId, operation }, 'job failed')
-      end = { state: 'failed', failure: JSON.stringify(describeFailure(error)) }
+      const { kind, message } = toCatalogError(error)
+      end = { state: 'failed', failure: JSON.stringify({ kind, message } satisfies JobFailure) }
     }
     await updateJob(database, jobId, { ...end, endedAt: Date.now() })
   }
@@ -135,9 +136,4 @@ export function startJobRunner(
       await withTimeout(Promise.all(running.values()), closeTimeoutMs).catch(() => undefined)
     },
   }
-}
-
-function describeFailure(error: unknown): JobFailure {
-  const { kind, message } = toCatalogError(error)
-  return { kind, message, retryable: kind === 'ServiceUnavailable' || kind === 'ConcurrentModification' }
 }

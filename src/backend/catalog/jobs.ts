@@ -1,4 +1,6 @@
+import { Readable } from 'node:stream'
 import {
+  type DataType,
   Field,
   Int64,
   Schema,
@@ -8,7 +10,7 @@ import {
   tableToIPC,
   vectorFromArray,
 } from 'apache-arrow'
-import { CatalogError, formatIdentifier, quoteForMessage } from 'catalog-gateway/catalog-api'
+import { CatalogError, type ErrorName, formatIdentifier, quoteForMessage } from 'catalog-gateway/catalog-api'
 import { findJob, listJobs, updateJob, type Job } from '../database/jobs.ts'
 import { fromPath } from '../database/objects.ts'
 import type { JobState } from '../database/schema.ts'
@@ -25,6 +27,8 @@ const wireStates: Readonly<Record<JobState, string>> = {
   cancelled: 'CANCELLED',
 }
 
+/** The failures of jobs that may succeed if they are submitted again. */
+const retryableKinds = new Set<ErrorName>(['ServiceUnavailable', 'ConcurrentModification'])
 const maxPageSize = 1000
 
 export const jobOperations = {
@@ -56,7 +60,9 @@ export const jobOperations = {
       creation_ms: job.createdAt,
       spec: { ...job.request },
       ...(job.result && { result: { ...job.result } }),
-      ...(failure && { failure: { message: failure.message, retryable: failure.retryable } }),
+      ...(failure && {
+        failure: { message: failure.message, retryable: retryableKinds.has(failure.kind) },
+      }),
     }
   },
 
@@ -78,7 +84,7 @@ export const jobOperations = {
         'this catalog has the events of one job, by job_id, without a filter',
       )
     const events = listEvents(await requireJob(context, jobId), limit)
-    return yieldOnce(tableToIPC(events, 'stream'))
+    return Readable.from([tableToIPC(events, 'stream')])
   },
 } satisfies Operations
 
@@ -97,31 +103,22 @@ function listEvents({ jobId, operation, state, createdAt, startedAt, endedAt, re
     { name: wireStates[state], at: endedAt, rows: typeof done === 'number' ? BigInt(done) : null },
   ].filter(({ at }) => at !== null)
   const events = changes.slice(Math.max(0, changes.length - limit))
-  const text = (of: (event: (typeof events)[number]) => string | null) =>
-    vectorFromArray(events.map(of), new Utf8())
+  const column = (type: DataType, of: (event: (typeof events)[number]) => unknown) =>
+    vectorFromArray(events.map(of), type)
+  const text = new Utf8()
   // Columns of the interface that do not apply to jobs that run in the catalog itself.
-  const none = text(() => null)
+  const none = column(text, () => null)
   const columns = {
-    job_id: text(() => jobId),
-    job_type: text(() => operation),
-    state: text(({ name }) => name),
-    updated_at: vectorFromArray(
-      events.map(({ at }) => at),
-      new TimestampMillisecond(),
-    ),
+    job_id: column(text, () => jobId),
+    job_type: column(text, () => operation),
+    state: column(text, ({ name }) => name),
+    updated_at: column(new TimestampMillisecond(), ({ at }) => at),
     updated_by: none,
     emitted_from: none,
     emitted_by: none,
     claim_entity: none,
-    rows_processed: vectorFromArray(
-      events.map(({ rows }) => rows),
-      new Int64(),
-    ),
+    rows_processed: column(new Int64(), ({ rows }) => rows),
   }
   const fields = Object.entries(columns).map(([name, { type }]) => new Field(name, type, true))
   return new Table(new Schema(fields), columns)
-}
-
-async function* yieldOnce(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes
 }

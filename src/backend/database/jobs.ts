@@ -19,7 +19,6 @@ export interface JobFailure {
   readonly kind: ErrorName
   /** For clients: without paths and secrets. */
   readonly message: string
-  readonly retryable: boolean
 }
 
 export type Job = NonNullable<Awaited<ReturnType<typeof findJob>>>
