@@ -33,10 +33,6 @@ const phraseQuery = model('PhraseQuery', {
 /** Matches words in one column, or in every indexed column if none is named. */
 export type MatchQuery = Readonly<z.output<typeof matchQuery>>
 
-export interface MultiMatchQuery {
-  readonly match_queries: readonly MatchQuery[]
-}
-
 /** The form of the remote client from 0.40 on; converted to `match_queries`. */
 const multiColumnMatch = z
   .strictObject({ query: z.string(), columns: z.array(column).min(1), boost: boosts })
@@ -44,7 +40,7 @@ const multiColumnMatch = z
     ({ columns, boost }) => boost == null || boost.length === columns.length,
     'expected one boost for each column',
   )
-  .transform(({ query: terms, columns, boost }): MultiMatchQuery => ({
+  .transform(({ query: terms, columns, boost }) => ({
     match_queries: columns.map((name, index) => ({ terms, column: name, boost: boost?.[index] })),
   }))
 
@@ -57,7 +53,7 @@ const multiMatchQueries = z
     boost: boosts,
   })
   .meta({ id: 'MultiMatchQuery' })
-  .transform(({ match_queries }): MultiMatchQuery => ({ match_queries }))
+  .transform(({ match_queries }) => ({ match_queries }))
 
 const multiMatchQuery = z.union(
   [multiMatchQueries, multiColumnMatch],
@@ -127,22 +123,16 @@ const booleanQuery = model('BooleanQuery', {
 /** Node of a structured full-text query. */
 export type TextQuery = z.output<typeof textQuery>
 
-/** Words to search in some columns (default: all indexed ones), or a structured query. */
-export type FullTextQuery =
-  | { readonly words: string; readonly columns: readonly string[] | undefined }
-  | { readonly structured: TextQuery }
-
+/** Words to search in some columns, by default in all indexed ones. */
 const wordsQuery = model('StringFtsQuery', {
-  columns: z.array(column).nullish(),
+  columns: z
+    .array(column)
+    .nullish()
+    .transform((names) => (names?.length ? names : null)),
   query: z.string(),
-}).transform(({ columns, query }): FullTextQuery => ({
-  words: query,
-  columns: columns?.length ? columns : undefined,
-}))
+})
 
-const structuredQuery = model('StructuredFtsQuery', { query: textQuery }).transform(
-  ({ query }): FullTextQuery => ({ structured: query }),
-)
+const structuredQuery = model('StructuredFtsQuery', { query: textQuery })
 
 const wrappedQuery = z
   .object({ string_query: wordsQuery.nullish(), structured_query: structuredQuery.nullish() })
@@ -159,3 +149,5 @@ export const fullTextQuerySchema = z.union(
   'expected {"string_query": {"query": words}} or {"structured_query": {"query": an object with exactly one of ' +
     'match, phrase, boost, multi_match, boolean}}, or the content of either',
 )
+
+export type FullTextQuery = z.output<typeof fullTextQuerySchema>

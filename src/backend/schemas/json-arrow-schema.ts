@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { optional, propertiesSchema } from './members.ts'
+import { model, optional, propertiesSchema } from './members.ts'
 
 /**
  * An Arrow type as JSON. `length`: bytes of a `fixed_size_binary`, items of a `fixed_size_list`, `precision * 1000 + scale`
@@ -15,6 +15,8 @@ export const jsonArrowDataType = z
   })
   .meta({ id: 'JsonArrowDataType' })
 
+const metadata = optional.of(propertiesSchema.readonly())
+
 const jsonArrowField = z
   .object({
     name: z.string(),
@@ -22,17 +24,15 @@ const jsonArrowField = z
       return jsonArrowDataType
     },
     nullable: z.boolean(),
-    metadata: optional.of(propertiesSchema.readonly()),
+    metadata,
   })
   .meta({ id: 'JsonArrowField' })
 
 /** An Arrow schema as JSON. */
-export const jsonArrowSchema = z
-  .object({
-    fields: z.array(jsonArrowField).readonly(),
-    metadata: optional.of(propertiesSchema.readonly()),
-  })
-  .meta({ id: 'JsonArrowSchema' })
+export const jsonArrowSchema = model('JsonArrowSchema', {
+  fields: z.array(jsonArrowField).readonly(),
+  metadata,
+})
 
 export type JsonArrowDataType = z.input<typeof jsonArrowDataType>
 export type JsonArrowField = z.input<typeof jsonArrowField>

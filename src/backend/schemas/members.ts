@@ -100,12 +100,14 @@ export function schemas<Request extends Shape, Response extends Shape>(request: 
   return { request: requestSchema(request), response: responseSchema(response) }
 }
 
-/** `schemas` of a change. */
+/** `schemas` of a change. `id` is the name of a response in the OpenAPI document that others refer to. */
 export function changeSchemas<Request extends Shape, Response extends Shape>(
   request: Request,
   response: Response,
+  id?: string,
 ) {
-  return { request: requestSchema(request), response: changeResponseSchema(response) }
+  const schema = changeResponseSchema(response)
+  return { request: requestSchema(request), response: id === undefined ? schema : schema.meta({ id }) }
 }
 
 /** `page_token` is the last name of the previous page; absent or empty for the first page. */

@@ -3,7 +3,6 @@ import { operations } from 'catalog-gateway/catalog-api'
 import { jsonArrowSchema } from './json-arrow-schema.ts'
 import {
   branch,
-  changeResponseSchema,
   changeSchemas,
   every,
   flagMember,
@@ -18,14 +17,13 @@ import {
   propertiesSchema,
   propertiesTextSchema,
   requestSchema,
-  responseSchema,
   schemas,
 } from './members.ts'
 
 const { text: location, properties } = maybe
 /** Storage access, possibly with credentials that expire at `expires_at_millis`. */
 const storage_options = propertiesSchema.readonly().optional()
-const removedTable = changeResponseSchema({ id: maybe.id, location, properties })
+const removedTable = { id: maybe.id, location, properties }
 
 /** Members of ListTables and ListAllTables. */
 const listTables = pageSchemas({ include_declared: flagWithDefault(true) }, { tables: z.array(z.string()) })
@@ -38,13 +36,13 @@ export const namespaceSchemas = {
   ListNamespaces: pageSchemas({}, { namespaces: z.array(z.string()) }),
   DescribeNamespace: schemas({}, { properties }),
   NamespaceExists: { request: requestSchema({}) },
-  DropNamespace: {
-    request: requestSchema({
+  DropNamespace: schemas(
+    {
       mode: modeMember(operations.DropNamespace.modes),
       behavior: modeMember(operations.DropNamespace.behaviors),
-    }),
-    response: responseSchema({ properties, transaction_id: maybe.texts }),
-  },
+    },
+    { properties, transaction_id: maybe.texts },
+  ),
   ListTables: listTables,
   ListAllTables: listTables,
 }
@@ -59,19 +57,11 @@ export const tableSchemas = {
     },
     { location, version: maybe.count, properties, storage_options },
   ),
-  DeclareTable: {
-    request: requestSchema({
-      location: optional.text,
-      vend_credentials: optional.flag,
-      properties: optional.properties,
-    }),
-    response: changeResponseSchema({
-      location,
-      properties,
-      managed_versioning: maybe.flag,
-      storage_options,
-    }).meta({ id: 'DeclareTableResponse' }),
-  },
+  DeclareTable: changeSchemas(
+    { location: optional.text, vend_credentials: optional.flag, properties: optional.properties },
+    { location, properties, managed_versioning: maybe.flag, storage_options },
+    'DeclareTableResponse',
+  ),
   DescribeTable: schemas(
     {
       version: optional.count,
@@ -93,7 +83,7 @@ export const tableSchemas = {
     },
   ),
   TableExists: { request: requestSchema({ version: optional.count }) },
-  DropTable: { request: requestSchema({}), response: removedTable.extend({ job_id: maybe.text }) },
+  DropTable: changeSchemas({}, { ...removedTable, job_id: maybe.text }),
   RegisterTable: changeSchemas(
     {
       location: z.string(),
@@ -112,10 +102,7 @@ export const tableSchemas = {
     },
     {},
   ),
-  DeregisterTable: {
-    request: requestSchema({}),
-    response: removedTable.meta({ id: 'DeregisterTableResponse' }),
-  },
+  DeregisterTable: changeSchemas({}, removedTable, 'DeregisterTableResponse'),
   /** `new_namespace` is the name in the remote client of LanceDB. */
   RenameTable: changeSchemas(
     {

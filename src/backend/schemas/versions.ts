@@ -2,7 +2,6 @@ import { z } from 'zod'
 import {
   branch,
   caseInsensitiveEnum,
-  changeResponseSchema,
   changeSchemas,
   every,
   flagMember,
@@ -13,7 +12,6 @@ import {
   model,
   optional,
   pageSchemas,
-  requestSchema,
   schemas,
 } from './members.ts'
 import { tableSchemas } from './tables.ts'
@@ -38,8 +36,8 @@ const versionRange = model('VersionRange', {
 /** In CreateTableVersion, `manifest_path` is the staging manifest; its name determines the scheme if none is sent. */
 const ofTable = {
   ListTableVersions: pageSchemas({ branch, descending: flagMember }, { versions: z.array(tableVersion) }),
-  CreateTableVersion: {
-    request: requestSchema({
+  CreateTableVersion: changeSchemas(
+    {
       version: int64,
       branch,
       manifest_path: z.string(),
@@ -47,19 +45,17 @@ const ofTable = {
       e_tag: optional.text,
       metadata: optional.properties,
       naming_scheme: optional.of(caseInsensitiveEnum(['V1', 'V2'])),
-    }),
-    response: changeResponseSchema({ version: tableVersion.optional() }).meta({
-      id: 'CreateTableVersionResponse',
-    }),
-  },
+    },
+    { version: tableVersion.optional() },
+    'CreateTableVersionResponse',
+  ),
   DescribeTableVersion: schemas({ version: optional.count, branch }, { version: tableVersion }),
   RestoreTable: changeSchemas({ version: int64, branch }, {}),
-  BatchDeleteTableVersions: {
-    request: requestSchema({ branch, ranges: z.array(versionRange) }),
-    response: changeResponseSchema({ deleted_count: maybe.count }).meta({
-      id: 'BatchDeleteTableVersionsResponse',
-    }),
-  },
+  BatchDeleteTableVersions: changeSchemas(
+    { branch, ranges: z.array(versionRange) },
+    { deleted_count: maybe.count },
+    'BatchDeleteTableVersionsResponse',
+  ),
 }
 
 /** A larger batch is an error, or an attack on the locks of the tables. */

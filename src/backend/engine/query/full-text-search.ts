@@ -7,18 +7,15 @@ const defaultExpansions = 50
 const defaultNegativeBoost = 0.5
 
 /** Builds the argument of the engine's `fullTextSearch`. Throws Unsupported for what the engine cannot do. */
-export function toFullTextSearch(query: FullTextQuery): {
-  query: string | native.JsFullTextQuery
-  columns?: string[] | null
-} {
-  if ('words' in query) return { query: query.words, columns: query.columns ? [...query.columns] : null }
-  const { structured } = query
-  if ('match' in structured) assertWholeRows(structured.match)
+export function toFullTextSearch(sent: FullTextQuery) {
+  const { query } = sent
+  if (typeof query === 'string') return { query, columns: 'columns' in sent ? sent.columns : null }
+  if ('match' in query) assertWholeRows(query.match)
   // For bare words the engine itself does a plain match without a column: it searches every indexed column.
-  if ('match' in structured && structured.match.column == null && isSimpleMatch(structured.match)) {
-    return { query: structured.match.terms, columns: null }
+  if ('match' in query && query.match.column == null && isSimpleMatch(query.match)) {
+    return { query: query.match.terms, columns: null }
   }
-  return { query: toNative(structured) }
+  return { query: toNative(query) }
 }
 
 function toNative(query: TextQuery): native.JsFullTextQuery {
