@@ -1,7 +1,7 @@
 import { CatalogError, type Identifier, invalidInput, quoteForMessage } from 'catalog-gateway/catalog-api'
 import type { Job, JobResult } from '../database/jobs.ts'
 import type { RequestOf } from '../schemas/operation-schemas.ts'
-import { type TableEntry, toPath } from '../database/objects.ts'
+import type { TableEntry } from '../database/objects.ts'
 import type { TablePoint } from '../engine/native/open-table.ts'
 import { type CatalogContext, tableLocation } from './context.ts'
 import { requirePoint } from './find-table.ts'
@@ -19,23 +19,21 @@ export const columnOperations = {
     if (upload !== undefined)
       return await changeColumns(context, id, branch, (point) => columns.addNull(point, upload))
     rejectFunctions([applied, ...added.map(({ virtual_column: virtual }) => virtual)])
-    const select = (member: 'expression' | 'computed') =>
-      added.flatMap(({ name, [member]: expression }) =>
-        expression === undefined ? [] : [{ name, expression }],
-      )
-    const [evaluated, computed] = [select('expression'), select('computed')]
-    for (const { name, expression, computed: later } of added) {
-      if ((expression === undefined) !== (later === undefined)) continue
+    const named = added.map(({ name, expression, computed }) => {
+      const given = expression ?? computed
+      if (given !== undefined && (expression === undefined || computed === undefined))
+        return { name, expression: given }
       throw invalidInput(`expected either expression or computed for the new column ${quoteForMessage(name)}`)
-    }
-    if (evaluated.length > 0 && computed.length > 0) {
+    })
+    const isComputed = added.some(({ computed }) => computed !== undefined)
+    if (isComputed && added.some(({ expression }) => expression !== undefined)) {
       throw new CatalogError(
         'Unsupported',
         'columns with expression and columns with computed cannot be added by one request; use two',
       )
     }
     return await changeColumns(context, id, branch, (point) =>
-      computed.length > 0 ? columns.addComputed(point, computed) : columns.add(point, evaluated),
+      isComputed ? columns.addComputed(point, named) : columns.add(point, named),
     )
   },
 
@@ -79,7 +77,7 @@ export const columnOperations = {
     }
     const request = { column, where, branch: point.branch } satisfies BackfillRequest
     return {
-      job_id: await context.jobs.submit({ operation, objectId: table.objectId, path: toPath(id), request }),
+      job_id: await context.jobs.submit({ operation, objectId: table.objectId, path: table.path, request }),
     }
   },
 } satisfies Operations

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import {
   assertIdentifier,
+  canonicalizeBranch,
   CatalogError,
   formatIdentifierForMessage,
   type Identifier,
@@ -13,7 +14,7 @@ import type { CatalogDatabase } from '../database/schema.ts'
 import { findVersion, recordDeletedVersions, recordVersion } from '../database/versions.ts'
 import { inspectStaging, retainManifest, type StagedManifest } from '../engine/manifest/commits.ts'
 import { findManifest } from '../engine/manifest/manifest-files.ts'
-import { mainBranch, normalizeBranch, tableLocation, type CatalogContext } from './context.ts'
+import { mainBranch, tableLocation, type CatalogContext } from './context.ts'
 import { requireSameTable, requireTable } from './find-table.ts'
 import { changeReferences, lockTables } from './table-locks.ts'
 import type { Operations } from './operations.ts'
@@ -33,7 +34,6 @@ type Result = ResponseOf<'BatchCommitTables'>['results'][number]
 
 /** The creation of a version. */
 interface NewVersion {
-  readonly id: Identifier
   readonly table: TableEntry
   readonly request: RequestOf<'CreateTableVersion'>
   readonly branch: string
@@ -44,7 +44,7 @@ interface Change {
   readonly operation: Operation
   readonly id: Identifier
   readonly table?: TableEntry
-  readonly created?: NewVersion
+  readonly created?: NewVersion | undefined
 }
 
 export const commitOperations = {
@@ -54,7 +54,7 @@ export const commitOperations = {
    */
   async CreateTableVersion(context, { id, request }) {
     const table = await requireTable(context.database, id)
-    const created = { id, table, request, branch: normalizeBranch(request.branch) }
+    const created = { table, request, branch: canonicalizeBranch(request.branch) }
     return await context.commitLock.runExclusive(table.objectId, async () => ({
       version: (await findReplay(context, created)) ?? (await commitVersion(context, created)),
     }))
@@ -90,8 +90,8 @@ export const commitOperations = {
 
 /** The caller holds only the commit lock, so a writer of rows may take the final name first. */
 async function commitVersion(context: CatalogContext, created: NewVersion): Promise<TableVersion> {
-  const { id, table, branch, request } = created
-  await commit(context, [{ operation: {}, id, table, created }])
+  const { table, branch, request } = created
+  await commit(context, [{ operation: {}, id: table.id, table, created }])
   const key = { objectId: table.objectId, branch, version: request.version }
   const record = await findVersion(context.database, key)
   const isFirst = record !== undefined && (await publishVersion(context, table, record))
@@ -99,7 +99,7 @@ async function commitVersion(context: CatalogContext, created: NewVersion): Prom
   if (version !== undefined) return version
   throw new CatalogError(
     'ConcurrentModification',
-    `cannot create version ${request.version} of ${formatIdentifierForMessage(id)}: another commit was first`,
+    `cannot create version ${request.version} of ${formatIdentifierForMessage(table.id)}: another commit was first`,
   )
 }
 
@@ -140,18 +140,15 @@ async function commitBatch(context: CatalogContext, operations: readonly Operati
 }
 
 /** Throws NamespaceNotFound, TableNotFound (404), or InvalidInput (400) for changes that exclude each other. */
-async function locateTables(
-  context: CatalogContext,
-  operations: readonly Operation[],
-): Promise<readonly Change[]> {
+async function locateTables(context: CatalogContext, operations: readonly Operation[]) {
   const changes: Change[] = []
   for (const operation of operations) {
     const id = assertIdentifier(Object.values(operation).find((member) => member !== undefined)?.id ?? [])
     if (operation.declare_table === undefined) {
       const table = await requireTable(context.database, id)
       const request = operation.create_table_version
-      const created = request && { id, table, request, branch: normalizeBranch(request.branch) }
-      changes.push({ operation, id, table, ...(created && { created }) })
+      const created = request && { table, request, branch: canonicalizeBranch(request.branch) }
+      changes.push({ operation, id, table, created })
     } else changes.push({ operation, id })
   }
   for (const ofTable of groupBy(changes, ({ table }) => table?.objectId ?? '').values()) {
@@ -170,14 +167,11 @@ async function locateTables(
 /** What a batch changes only once in a table: a version, the versions of a branch, or the whole table. */
 function describeTarget({ operation: { delete_table_versions: deletion }, created }: Change): string {
   if (created !== undefined) return `version ${created.request.version} of ${created.branch}`
-  return deletion === undefined ? 'table' : `versions of ${normalizeBranch(deletion.branch)}`
+  return deletion === undefined ? 'table' : `versions of ${canonicalizeBranch(deletion.branch)}`
 }
 
 /** Returns the first success of a replayed batch; undefined unless every change is a version that was committed. */
-async function findReplayedBatch(
-  context: CatalogContext,
-  changes: readonly Change[],
-): Promise<Result[] | undefined> {
+async function findReplayedBatch(context: CatalogContext, changes: readonly Change[]) {
   const results: Result[] = []
   for (const { created } of changes) {
     const version = created && (await findReplay(context, created))
@@ -188,10 +182,7 @@ async function findReplayedBatch(
 }
 
 /** Returns the first success of a replayed request, recognized by its staging path. */
-async function findReplay(
-  context: CatalogContext,
-  { table, branch, request }: NewVersion,
-): Promise<TableVersion | undefined> {
+async function findReplay(context: CatalogContext, { table, branch, request }: NewVersion) {
   const { objectId } = table
   const record = await findVersion(context.database, { objectId, branch, version: request.version })
   if (record?.stagingPath !== request.manifest_path) return undefined
@@ -216,17 +207,14 @@ async function commit(context: CatalogContext, changes: readonly Change[]): Prom
  * Inspects the staging manifests. Those of one branch must follow the newest version and each other, in any order. Throws
  * ConcurrentModification (409) or InvalidInput (400).
  */
-async function inspectStagedVersions(
-  context: CatalogContext,
-  changes: readonly Change[],
-): Promise<ReadonlyMap<NewVersion, StagedManifest>> {
+async function inspectStagedVersions(context: CatalogContext, changes: readonly Change[]) {
   const staged = new Map<NewVersion, StagedManifest>()
   const versions = changes.flatMap(({ created }) => created ?? [])
   const ofBranch = groupBy(versions, ({ table, branch }) => `${table.objectId}/${branch}`)
   for (const group of ofBranch.values()) {
     let newest: Pick<StagedManifest, 'version' | 'namingScheme'> | undefined
     for (const created of group.toSorted((one, other) => one.request.version - other.request.version)) {
-      const { id, table, branch, request } = created
+      const { table, branch, request } = created
       const location = tableLocation(context, table)
       newest ??= await findManifest(context.storage, { location, branch })
       // The number of a branch's first version is one above the version that it branched from.
@@ -234,7 +222,7 @@ async function inspectStagedVersions(
       if (expected !== undefined && request.version !== expected) {
         throw new CatalogError(
           'ConcurrentModification',
-          `cannot create version ${request.version} of ${formatIdentifierForMessage(id)}; the next version is ${expected}`,
+          `cannot create version ${request.version} of ${formatIdentifierForMessage(table.id)}; the next version is ${expected}`,
         )
       }
       const found = await inspectStaging(context.storage, location, request)
@@ -265,9 +253,9 @@ async function prepare(
   if (table === undefined) throw new TypeError('a change of a batch has no table')
   const { objectId } = table
   if (deletion !== undefined) {
-    const { branch, versions } = await planDeletion(context, id, table, deletion)
+    const { branch, versions } = await planDeletion(context, table, deletion)
     return async (database) => {
-      await requireSameTable(database, id, objectId)
+      await requireSameTable(database, table)
       await recordDeletedVersions(database, objectId, branch, versions)
       return { delete_table_versions: { deleted_count: versions.length } }
     }
@@ -275,16 +263,17 @@ async function prepare(
   const manifest = created && staged.get(created)
   if (created !== undefined && manifest !== undefined) return await retainVersion(context, created, manifest)
   return async (database) => ({
-    deregister_table: await deregisterInTransaction(context, database, id, objectId),
+    deregister_table: await deregisterInTransaction(context, database, table),
   })
 }
 
 /** Gives the staging manifest a second name, from which only the catalog deletes. */
 async function retainVersion(
   context: CatalogContext,
-  { id, table: { objectId }, branch, request }: NewVersion,
+  { table, branch, request }: NewVersion,
   staged: StagedManifest,
 ) {
+  const { objectId } = table
   const { version, manifestSize, eTag, namingScheme } = staged
   const { manifest_path: stagingPath, metadata } = request
   const keptName = randomUUID()
@@ -292,7 +281,7 @@ async function retainVersion(
   const stored = await retainManifest(context.storage, staged, retainedPath)
   const record = { objectId, branch, version, stagingPath, manifestSize, eTag, namingScheme, keptName }
   return async (database: CatalogDatabase): Promise<Result> => {
-    await requireSameTable(database, id, objectId)
+    await requireSameTable(database, table)
     await recordVersion(database, { ...record, metadata })
     return { create_table_version: { version: toTableVersion(stored, metadata) } }
   }

@@ -36,12 +36,8 @@ export async function requireTable(database: CatalogDatabase, id: Identifier): P
   throw tableNotFound(id)
 }
 
-/** Finds the table again under its lock. Throws ConcurrentModification (409) if another table has the id now. */
-export async function requireSameTable(
-  database: CatalogDatabase,
-  id: Identifier,
-  objectId: string,
-): Promise<TableEntry> {
+/** Finds a table again under its lock. Throws ConcurrentModification (409) if another table has its id now. */
+export async function requireSameTable(database: CatalogDatabase, { id, objectId }: TableEntry) {
   const table = await requireTable(database, id)
   if (table.objectId === objectId) return table
   throw new CatalogError(
@@ -61,10 +57,10 @@ export function alreadyExistsError(kind: 'Table' | 'Namespace', id: Identifier):
 export async function requireTableWithData(context: CatalogContext, id: Identifier): Promise<TableEntry> {
   const table = await requireTable(context.database, id)
   if (await hasData(context, table)) return table
-  throw noDataError(id)
+  throw noDataError(table)
 }
 
-export function noDataError(id: Identifier): CatalogError {
+export function noDataError({ id }: TableEntry): CatalogError {
   const message = `the table ${formatIdentifierForMessage(id)} is declared but has no data yet`
   return new CatalogError('TableNotFound', message)
 }
@@ -95,51 +91,40 @@ export async function hasDataUnderLock(context: CatalogContext, table: TableEntr
   return true
 }
 
-/** A point in the history of a table as requests name it. Null is the same as absent. */
-export interface PointRequest {
-  readonly branch?: string | null | undefined
-  readonly version?: number | null | undefined
+/** A point in the history of a table as requests name it. */
+export interface PointRequest extends Omit<TablePoint, 'location'> {
   /** Stands for a branch and a version, and excludes both. */
-  readonly tag?: string | null | undefined
+  readonly tag?: string | undefined
 }
 
 /**
  * Finds a table with data and resolves the requested point. Throws TableNotFound, TableBranchNotFound, TableTagNotFound
  * or TableVersionNotFound (404), and InvalidInput (400) for a tag together with a branch or a version.
  */
-export async function requirePoint(
-  context: CatalogContext,
-  id: Identifier,
-  request: PointRequest,
-): Promise<{ readonly table: TableEntry; readonly point: TablePoint }> {
+export async function requirePoint(context: CatalogContext, id: Identifier, request: PointRequest) {
   const table = await requireTableWithData(context, id)
-  return { table, point: await resolvePoint(context, id, table, request) }
+  return { table, point: await resolvePoint(context, table, request) }
 }
 
 /** Resolves the requested point of a table with data. Throws like `requirePoint`. */
-export async function resolvePoint(
-  context: CatalogContext,
-  id: Identifier,
-  table: TableEntry,
-  request: PointRequest,
-): Promise<TablePoint> {
+export async function resolvePoint(context: CatalogContext, table: TableEntry, request: PointRequest) {
   const location = tableLocation(context, table)
   const { tag } = request
-  if (tag && (request.version != null || request.branch))
+  if (tag && (request.version !== undefined || request.branch))
     throw invalidInput('tag cannot be combined with version or branch')
   const named = tag ? await requireTag(context, location, tag) : request
-  const branch = omitMainBranch(named.branch ?? undefined)
+  const branch = omitMainBranch(named.branch)
   if (branch !== undefined && (await context.engine.branches.find(location, branch)) === undefined)
     throw branchNotFoundError(branch)
-  const version = named.version ?? undefined
+  const { version } = named
   if (version === undefined) return { location, branch }
   const point = { location, branch, version }
   if ((await findManifest(context.storage, point)) === undefined)
-    throw versionNotFoundError(id, branch, version)
+    throw versionNotFoundError(table, branch, version)
   return point
 }
 
-export function versionNotFoundError(id: Identifier, branch = mainBranch, version?: number): CatalogError {
+export function versionNotFoundError({ id }: TableEntry, branch = mainBranch, version?: number) {
   const what = branch === mainBranch ? 'the table' : `the branch ${quoteForMessage(branch)} of the table`
   const message = `${what} ${formatIdentifierForMessage(id)} has no version ${version ?? ''}`.trim()
   return new CatalogError('TableVersionNotFound', message)

@@ -2,7 +2,7 @@ import { assertName, CatalogError, quoteForMessage } from 'catalog-gateway/catal
 import { defaultIndexName, type IndexRequest } from '../schemas/indexes.ts'
 import type { ResponseOf } from '../schemas/operation-schemas.ts'
 import { listUnfinishedJobs, type Job, type JobResult } from '../database/jobs.ts'
-import { type TableEntry, toPath } from '../database/objects.ts'
+import type { TableEntry } from '../database/objects.ts'
 import type { IndexConfig } from '@lancedb/lancedb'
 import { tableLocation, type CatalogContext } from './context.ts'
 import { requirePoint } from './find-table.ts'
@@ -74,8 +74,8 @@ async function createTableIndex(
 ): Promise<ResponseOf<'CreateTableIndex'>> {
   assertName(request.name ?? defaultIndexName(request.column), 'the name of the index')
   const { table, point } = await requirePoint(context, id, { branch: request.branch })
-  const { objectId } = table
-  const job = { operation, objectId, path: toPath(id), request: { ...request, branch: point.branch } }
+  const { objectId, path } = table
+  const job = { operation, objectId, path, request: { ...request, branch: point.branch } }
   const same = (await listUnfinishedJobs(context.database, objectId)).find(
     (other) => other.operation === operation && other.request === JSON.stringify(job.request),
   )

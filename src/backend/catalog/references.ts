@@ -1,13 +1,7 @@
-import { CatalogError, invalidInput, quoteForMessage } from 'catalog-gateway/catalog-api'
+import { canonicalizeBranch, CatalogError, invalidInput, quoteForMessage } from 'catalog-gateway/catalog-api'
 import { deleteVersionRecords } from '../database/versions.ts'
 import { findManifest } from '../engine/manifest/manifest-files.ts'
-import {
-  tableLocation,
-  type CatalogContext,
-  branchNotFoundError,
-  normalizeBranch,
-  mainBranch,
-} from './context.ts'
+import { tableLocation, type CatalogContext, branchNotFoundError, mainBranch } from './context.ts'
 import { requireTable, requireTableWithData, resolvePoint, requireTag } from './find-table.ts'
 import { pageByName } from './pages.ts'
 import type { Operations } from './operations.ts'
@@ -36,7 +30,7 @@ export const referenceOperations = {
   /** Throws TableTagAlreadyExists (409), TableVersionNotFound or TableBranchNotFound (404). */
   async CreateTableTag(context, { id, request: { tag, version, branch } }) {
     return await changeReferences(context, id, async (table) => {
-      const point = await resolvePoint(context, id, table, { version, branch })
+      const point = await resolvePoint(context, table, { version, branch })
       await context.engine.tags.create({ ...point, version }, tag)
       return {}
     })
@@ -46,7 +40,7 @@ export const referenceOperations = {
   async UpdateTableTag(context, { id, request: { tag, version, branch } }) {
     return await changeReferences(context, id, async (table) => {
       await requireTag(context, tableLocation(context, table), tag)
-      const point = await resolvePoint(context, id, table, { version, branch })
+      const point = await resolvePoint(context, table, { version, branch })
       await context.engine.tags.update({ ...point, version }, tag)
       return {}
     })
@@ -95,14 +89,14 @@ export const referenceOperations = {
           `the table already has the branch ${quoteForMessage(name)}`,
         )
       }
-      await context.engine.branches.create(await resolvePoint(context, id, table, { branch, version }), name)
+      await context.engine.branches.create(await resolvePoint(context, table, { branch, version }), name)
       return {}
     })
   },
 
   /** Throws TableBranchNotFound (404), and InvalidInput (400) if other branches or tags depend on it. */
   async DeleteTableBranch(context, { id, request: { name } }) {
-    if (normalizeBranch(name) === mainBranch) throw invalidInput('the main branch cannot be deleted')
+    if (canonicalizeBranch(name) === mainBranch) throw invalidInput('the main branch cannot be deleted')
     const table = await requireTableWithData(context, id)
     return await lockTables(context, [table], async () => {
       const location = tableLocation(context, table)

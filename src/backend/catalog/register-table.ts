@@ -44,7 +44,7 @@ export const registrations = {
   async DeregisterTable(context, { id }) {
     const table = await requireTable(context.database, id)
     return await lockTables(context, [table], () =>
-      context.transact((database) => deregisterInTransaction(context, database, id, table.objectId)),
+      context.transact((database) => deregisterInTransaction(context, database, table)),
     )
   },
 } satisfies Operations
@@ -57,7 +57,7 @@ async function recordTable(
   properties: Properties,
 ): Promise<void> {
   await requireNamespace(database, id.slice(0, -1))
-  if (replaced !== undefined) await requireSameTable(database, id, replaced.objectId)
+  if (replaced !== undefined) await requireSameTable(database, replaced)
   if (replaced?.location === location) {
     await updateObject(database, replaced.objectId, { properties })
     return
@@ -101,10 +101,9 @@ async function requireDataset(context: CatalogContext, location: string): Promis
 export async function deregisterInTransaction(
   context: CatalogContext,
   database: CatalogDatabase,
-  id: Identifier,
-  objectId: string,
+  table: TableEntry,
 ): Promise<ResponseOf<'DeregisterTable'>> {
-  const table = await requireSameTable(database, id, objectId)
+  const { id, objectId, properties } = await requireSameTable(database, table)
   await releaseTable(database, objectId)
-  return { id, location: tableLocation(context, table), properties: { ...table.properties } }
+  return { id, location: tableLocation(context, table), properties: { ...properties } }
 }

@@ -1,4 +1,4 @@
-import { CatalogError, type Identifier } from 'catalog-gateway/catalog-api'
+import { CatalogError } from 'catalog-gateway/catalog-api'
 import { type RequestOf } from '../schemas/operation-schemas.ts'
 import { findTableById, updateObject, type Properties, type TableEntry } from '../database/objects.ts'
 import { withoutRows } from '../engine/arrow/arrow-file.ts'
@@ -23,7 +23,7 @@ export const rowOperations = {
     if (request.upload_id !== undefined)
       throw new CatalogError('Unsupported', 'upload_id is not supported by this catalog')
     const table = await requireTable(context.database, id)
-    const point = await resolvePoint(context, id, table, { branch: request.branch })
+    const point = await resolvePoint(context, table, { branch: request.branch })
     const mode = request.mode === 'Append' ? 'append' : 'overwrite'
     const insert = () => context.engine.insert(point.location, upload, mode, point.branch)
     // The engine resolves concurrent appends.
@@ -47,7 +47,7 @@ export const rowOperations = {
   /** Runs a query. Yields the bytes of one Arrow IPC file. */
   async QueryTable(context, { id, request }) {
     const { point } = await requirePoint(context, id, request)
-    return await context.engine.query(point.location, request)
+    return await context.engine.query(point, request)
   },
 
   async ExplainTableQueryPlan(context, { id, request: { branch, query, verbose } }) {
@@ -67,10 +67,10 @@ export const rowOperations = {
         throw new CatalogError('Unsupported', `${member} is not supported by this catalog`)
     }
     const table = await requireTable(context.database, id)
-    const point = await resolvePoint(context, id, table, request)
+    const point = await resolvePoint(context, table, request)
     const created = (await hasData(context, table))
       ? undefined
-      : await createByMerge(context, id, table, request, upload)
+      : await createByMerge(context, table, request, upload)
     const { version, numInsertedRows, numUpdatedRows, numDeletedRows } =
       created ??
       (await context.dataLock.runShared(table.objectId, () => context.engine.merge(point, upload, request)))
@@ -110,12 +110,11 @@ export const rowOperations = {
  */
 async function createByMerge(
   context: CatalogContext,
-  id: Identifier,
   table: TableEntry,
   request: RequestOf<'MergeInsertIntoTable'>,
   upload: Uint8Array,
 ) {
-  if (!request.when_not_matched_insert_all) throw noDataError(id)
+  if (!request.when_not_matched_insert_all) throw noDataError(table)
   return await context.dataLock.runExclusive(table.objectId, async () => {
     if (await hasDataUnderLock(context, table)) return undefined
     const point = { location: tableLocation(context, table) }

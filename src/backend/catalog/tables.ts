@@ -30,7 +30,7 @@ export const tableOperations = {
     const namesVersion = request.version !== undefined || request.tag !== undefined
     const needsDataState = request.load_detailed_metadata || request.check_declared || namesVersion
     const tableHasData = needsDataState && (await hasData(context, table))
-    const point = await resolvePoint(context, id, table, request)
+    const point = await resolvePoint(context, table, request)
     const { location } = point
     const found =
       request.load_detailed_metadata && tableHasData ? await context.engine.describe(point) : undefined
@@ -50,7 +50,7 @@ export const tableOperations = {
   async TableExists(context, { id, request }) {
     const table = await requireTable(context.database, id)
     if (request.version !== undefined) await hasData(context, table)
-    await resolvePoint(context, id, table, request)
+    await resolvePoint(context, table, request)
   },
 
   /** The data does not move. Throws TableAlreadyExists (409), or NamespaceNotFound (404) for the new namespace. */

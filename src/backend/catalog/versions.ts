@@ -1,5 +1,5 @@
 import {
-  type Identifier,
+  canonicalizeBranch,
   invalidInput,
   quoteForMessage,
   transactionNotFound,
@@ -13,13 +13,7 @@ import {
   listManifests,
   type StoredVersion,
 } from '../engine/manifest/manifest-files.ts'
-import {
-  branchNotFoundError,
-  normalizeBranch,
-  mainBranch,
-  tableLocation,
-  type CatalogContext,
-} from './context.ts'
+import { branchNotFoundError, mainBranch, tableLocation, type CatalogContext } from './context.ts'
 import { requireTable, requirePoint, hasData, resolvePoint, versionNotFoundError } from './find-table.ts'
 import { reconcileIfPending } from './reconcile.ts'
 import type { Operations } from './operations.ts'
@@ -32,7 +26,7 @@ export const versionOperations = {
    * Oldest first unless `descending`. The token is the last version. Throws TableNotFound or TableBranchNotFound (404).
    */
   async ListTableVersions(context, { id, request }) {
-    const branch = normalizeBranch(request.branch)
+    const branch = canonicalizeBranch(request.branch)
     const table = await requireTable(context.database, id)
     await reconcileIfPending(context, table.objectId)
     const location = tableLocation(context, table)
@@ -56,13 +50,13 @@ export const versionOperations = {
 
   /** Describes one version, by default the newest. Throws TableNotFound or TableVersionNotFound (404). */
   async DescribeTableVersion(context, { id, request }) {
-    const branch = normalizeBranch(request.branch)
+    const branch = canonicalizeBranch(request.branch)
     const table = await requireTable(context.database, id)
     await reconcileIfPending(context, table.objectId)
     const point = { location: tableLocation(context, table), branch, version: request.version }
     const stored = await findManifest(context.storage, point)
     const [version] = await addMetadata(context, table, branch, stored === undefined ? [] : [stored])
-    if (version === undefined) throw versionNotFoundError(id, branch, request.version)
+    if (version === undefined) throw versionNotFoundError(table, branch, request.version)
     return { version }
   },
 
@@ -134,12 +128,11 @@ async function addMetadata(
  */
 export async function planDeletion(
   context: CatalogContext,
-  id: Identifier,
   table: TableEntry,
   { branch: requested, ranges }: RequestOf<'BatchDeleteTableVersions'>,
 ): Promise<{ readonly branch: string; readonly versions: readonly number[] }> {
-  const { location } = await resolvePoint(context, id, table, { branch: requested })
-  const branch = normalizeBranch(requested)
+  const { location } = await resolvePoint(context, table, { branch: requested })
+  const branch = canonicalizeBranch(requested)
   const stored = await listManifests(context.storage, { location, branch })
   for (const { start_version: start, end_version: end } of ranges) {
     if (end !== -1 && end < start) throw invalidInput(`invalid range: start ${start}, end ${end}`)
@@ -152,10 +145,10 @@ export async function planDeletion(
   const { branches, tags } = context.engine
   const reasons = new Map([[stored[0]?.version, 'is the latest version, which a table cannot lose']])
   for (const { version, branch: taggedBranch } of (await tags.list(location)).values()) {
-    if (normalizeBranch(taggedBranch) === branch) reasons.set(version, 'has a tag')
+    if (canonicalizeBranch(taggedBranch) === branch) reasons.set(version, 'has a tag')
   }
   for (const { parentVersion, parentBranch } of (await branches.list(location)).values()) {
-    if (normalizeBranch(parentBranch) === branch) reasons.set(parentVersion, 'is the base of a branch')
+    if (canonicalizeBranch(parentBranch) === branch) reasons.set(parentVersion, 'is the base of a branch')
   }
   const refused = versions.find((version) => reasons.has(version))
   if (refused === undefined) return { branch, versions }

@@ -21,7 +21,7 @@ export type TableEntry = Extract<ObjectEntry, { kind: 'table' }>
 export type TableFolder = Pick<TableEntry, 'objectId' | 'location'>
 
 /** Names cannot contain a slash. */
-export function toPath(id: Identifier): string {
+function toPath(id: Identifier): string {
   return id.join('/')
 }
 
@@ -29,17 +29,11 @@ export function fromPath(path: string): Identifier {
   return path === '' ? [] : path.split('/')
 }
 
-export async function findObject(
-  database: CatalogDatabase,
-  id: Identifier,
-): Promise<ObjectEntry | undefined> {
+export async function findObject(database: CatalogDatabase, id: Identifier) {
   return await find(database, 'path', toPath(id))
 }
 
-export async function findTableById(
-  database: CatalogDatabase,
-  objectId: string,
-): Promise<TableEntry | undefined> {
+export async function findTableById(database: CatalogDatabase, objectId: string) {
   const entry = await find(database, 'objectId', objectId)
   return entry?.kind === 'table' ? entry : undefined
 }
@@ -48,7 +42,7 @@ async function find(database: CatalogDatabase, key: 'path' | 'objectId', value: 
   const row = await database.selectFrom('objects').selectAll().where(key, '=', value).executeTakeFirst()
   if (row === undefined) return undefined
   const { objectId, path, properties, location, state } = row
-  const entry = { objectId, path, properties: parseProperties(properties) }
+  const entry = { objectId, id: fromPath(path), path, properties: parseProperties(properties) }
   if (location === null || state === null) return { ...entry, kind: 'namespace' as const }
   return { ...entry, kind: 'table' as const, location, state }
 }
@@ -180,10 +174,7 @@ export async function isLocationTaken(database: CatalogDatabase, location: strin
 }
 
 /** Lists data that is still to be deleted; no table can own its location until then. */
-export async function listLeftovers(
-  database: CatalogDatabase,
-  objectId?: string,
-): Promise<readonly TableFolder[]> {
+export async function listLeftovers(database: CatalogDatabase, objectId?: string) {
   let query = database.selectFrom('leftovers').select(['objectId', 'location'])
   if (objectId !== undefined) query = query.where('objectId', '=', objectId)
   return await query.execute()

@@ -100,7 +100,7 @@ export interface JobTable {
 export type JobState = 'queued' | 'running' | 'finished' | 'failed' | 'cancelled'
 
 /** The catalog database, or one transaction on it. */
-export type CatalogDatabase = Omit<Kysely<CatalogTables>, 'transaction'>
+export type CatalogDatabase = Omit<Kysely<CatalogTables>, 'transaction' | 'startTransaction'>
 
 /**
  * Runs `work` in a serializable transaction, several times if it conflicts with another one: it must have no side effects

@@ -1,11 +1,12 @@
 import { z } from 'zod'
 import { getMembers, isObject } from 'catalog-gateway/lib'
 import { countSchema, fullTextQuerySchema } from './full-text-query.ts'
-import { distanceType, every, flagMember, int64, optional, requestSchema } from './members.ts'
+import { distanceType, every, flagMember, optional, requestSchema } from './members.ts'
 
 const maxVectors = 1000
 
 const name = z.string().min(1)
+const count = optional.of(countSchema)
 
 const vectors = z
   .union(
@@ -74,23 +75,21 @@ const order = z.object({
  */
 export const queryTableRequestSchema = requestSchema({
   vector: vectors.nullish().transform((list) => list ?? []),
-  vector_column: name.nullish(),
-  distance_type: distanceType.nullish(),
-  nprobes: countSchema
-    .nullish()
-    .describe('legacy, exact; ignored where minimum_nprobes or maximum_nprobes are given'),
-  ...every(countSchema.nullish(), 'k', 'offset', 'minimum_nprobes', 'maximum_nprobes', 'ef', 'refine_factor'),
-  ...every(z.number().nullish(), 'lower_bound', 'upper_bound'),
-  ...every(z.boolean().nullish(), 'bypass_vector_index', 'fast_search', 'prefilter', 'with_row_id'),
-  ...every(z.string().nullish(), 'filter', 'branch'),
-  columns: columns.nullish(),
-  full_text_query: fullTextQuerySchema.nullish(),
-  order_by: z.array(order).nullish(),
-  version: int64.nullish(),
+  vector_column: optional.of(name),
+  distance_type: optional.of(distanceType),
+  nprobes: count.describe('legacy, exact; ignored where minimum_nprobes or maximum_nprobes are given'),
+  ...every(count, 'k', 'offset', 'minimum_nprobes', 'maximum_nprobes', 'ef', 'refine_factor'),
+  ...every(optional.number, 'lower_bound', 'upper_bound'),
+  ...every(optional.flag, 'bypass_vector_index', 'fast_search', 'prefilter', 'with_row_id'),
+  ...every(optional.text, 'filter', 'branch'),
+  columns: optional.of(columns),
+  full_text_query: optional.of(fullTextQuerySchema),
+  order_by: optional.of(z.array(order)),
+  version: optional.count,
   // Extensions of the remote client that affect the search.
-  approx_mode: z.string().nullish(),
-  search_effort: z.number().min(0).max(1).nullish(),
-  ...every(z.boolean().nullish(), 'use_lsm', 'use_rte'),
+  approx_mode: optional.text,
+  search_effort: optional.of(z.number().min(0).max(1)),
+  ...every(optional.flag, 'use_lsm', 'use_rte'),
 }).meta({ id: 'QueryTableRequest' })
 
 export type TableQuery = Readonly<z.output<typeof queryTableRequestSchema>>

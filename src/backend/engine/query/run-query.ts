@@ -76,7 +76,7 @@ async function omitNeedlessLimit(table: native.Table, query: TableQuery): Promis
 function readBatches(table: native.Table, query: TableQuery): Batches {
   if (isSearch(query) || query.order_by?.length) return read(table, query, streamedRowsPerBatch)
   if (!query.filter) return readRange(table, query)
-  const isSample = query.k != null && query.k <= sampleRows
+  const isSample = query.k !== undefined && query.k <= sampleRows
   return isSample ? read(table, query, sampleRows) : readFiltered(table, query)
 }
 
@@ -110,7 +110,7 @@ async function* readFiltered(table: native.Table, query: TableQuery): Batches {
       if (isWide) break
     }
   }
-  const remaining = query.k == null ? Infinity : query.k - rowsRead
+  const remaining = query.k === undefined ? Infinity : query.k - rowsRead
   if (isWide && remaining > 0) yield* readByIds(table, query, rowsRead, remaining)
 }
 

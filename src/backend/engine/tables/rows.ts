@@ -72,10 +72,8 @@ export function openRows(context: EngineContext) {
      * Resolves once the schema and the first rows are known, so a failing query still gets an error response; then yields
      * the bytes of one Arrow IPC file with backpressure. `return()` of the iterator cancels the query.
      */
-    query: async (location: string, query: TableQuery) => {
-      const point = { location, branch: query.branch ?? undefined, version: query.version ?? undefined }
-      return await runQuery(await openTable(context, point), query)
-    },
+    query: async (point: TablePoint, query: TableQuery) =>
+      await runQuery(await openTable(context, point), query),
     /** The plan of a query without paths of this machine. The point overrides any version or branch in the query. */
     explain: async (point: TablePoint, query: TableQuery, verbose: boolean) =>
       removePaths(context, await (await prepareQuery(point, query)).explainPlan(verbose), point.location),
@@ -96,11 +94,7 @@ async function createTable(
 }
 
 /** The engine cannot append zero rows; the table keeps its version. */
-async function appendRows(
-  context: EngineContext,
-  point: TablePoint,
-  { file, batches }: UploadedFile,
-): Promise<number> {
+async function appendRows(context: EngineContext, point: TablePoint, { file, batches }: UploadedFile) {
   return await context.appends.runShared(point.location, async () => {
     const table = await openTable(context, point)
     if (batches === 0) return table.version()
@@ -109,11 +103,7 @@ async function appendRows(
 }
 
 /** Concurrent overwrites conflict in the engine, although either order is correct. */
-async function replaceRows(
-  context: EngineContext,
-  point: TablePoint,
-  { file, batches }: UploadedFile,
-): Promise<number> {
+async function replaceRows(context: EngineContext, point: TablePoint, { file, batches }: UploadedFile) {
   assertStorable(readFileSchema(file))
   return await retryConflicts(async () => {
     if (batches > 0) return (await (await openTable(context, point)).add(file, 'overwrite')).version

@@ -2,6 +2,7 @@ import path from 'node:path'
 import { z } from 'zod'
 import { CatalogError, invalidInput, quoteForMessage } from 'catalog-gateway/catalog-api'
 import { isNotFoundError } from '../../storage/local-storage.ts'
+import { optional } from '../../schemas/members.ts'
 import type { Storage } from '../../storage/storage.ts'
 import { versionsFolder } from '../manifest/manifest-files.ts'
 import { omitMainBranch } from '../manifest/manifest.ts'
@@ -12,13 +13,13 @@ const maxFileBytes = 64 * 1024
 const maxConcurrentReads = 16
 
 /** A tag without a branch is on main. */
-const tagFile = z.object({ version: z.int(), branch: z.string().nullish(), manifestSize: z.int() })
+const tagFile = z.object({ version: z.int(), branch: optional.text, manifestSize: z.int() })
 const branchFile = z.object({
-  parentBranch: z.string().nullish(),
+  parentBranch: optional.text,
   parentVersion: z.int(),
   createAt: z.int(),
   manifestSize: z.int(),
-  metadata: z.record(z.string(), z.string()).nullish(),
+  metadata: optional.properties,
   identifier: z.unknown(),
 })
 

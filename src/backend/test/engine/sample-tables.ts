@@ -19,7 +19,7 @@ export async function freshEngine(decodedUploadBytes?: number) {
   /** Runs a query in its wire form and decodes the result. */
   const query = async (request: unknown): Promise<Table> => {
     const chunks = []
-    for await (const chunk of await engine.query(location, queryTableRequestSchema.parse(request)))
+    for await (const chunk of await engine.query({ location }, queryTableRequestSchema.parse(request)))
       chunks.push(chunk)
     return tableFromIPC(Buffer.concat(chunks))
   }

@@ -48,7 +48,7 @@ async function sendMutated(streams: readonly Uint8Array[], seed: number): Promis
     })
   }
   const chunks: Uint8Array[] = []
-  for await (const chunk of await engine.query(location, queryTableRequestSchema.parse({})))
+  for await (const chunk of await engine.query({ location }, queryTableRequestSchema.parse({})))
     chunks.push(chunk)
   const [read, counted] = [tableFromIPC(Buffer.concat(chunks)).numRows, await engine.count({ location })]
   if (read !== counted) unexpected.push(`${read} rows were read where ${counted} are counted`)

@@ -69,7 +69,7 @@ it('applies offset and limit across windows', async () => {
 it('returns a consistent snapshot during concurrent writes', async () => {
   const { engine, location, query } = await scatteredTable()
   const before = idsOf(await query({}))
-  const response = await engine.query(location, queryTableRequestSchema.parse({}))
+  const response = await engine.query({ location }, queryTableRequestSchema.parse({}))
   await engine.delete({ location }, 'id > 100')
   await engine.insert(location, streamOf(texts(500, 20_000)), 'overwrite')
   const chunks: Uint8Array[] = []
@@ -81,7 +81,7 @@ it('returns a consistent snapshot during concurrent writes', async () => {
 
 it('stops the query when the reader stops', async () => {
   const { engine, location } = await scatteredTable()
-  const response = await engine.query(location, queryTableRequestSchema.parse({}))
+  const response = await engine.query({ location }, queryTableRequestSchema.parse({}))
   for await (const chunk of response) {
     expect(chunk.length).toBeGreaterThan(0)
     break
