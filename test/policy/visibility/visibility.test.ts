@@ -6,7 +6,7 @@ import {
   type OperationFacts,
   pending,
 } from '../../../src/policy/conditions/authorization-request.ts'
-import type { Viewer } from '../../../src/policy/visibility/visibility.ts'
+import { decideListing, type Viewer } from '../../../src/policy/visibility/visibility.ts'
 import { isThorough } from '../../support/thorough.ts'
 import { compilePolicies } from '../../../src/policy/policy-set.ts'
 import { parseDocuments } from '../parse-documents.ts'
@@ -184,4 +184,24 @@ it('evaluates the condition of each namespace, and reports each failure in each 
     expect(seenWith(new Map())).toEqual([])
     expect(new Set(failed.splice(0)).size).toBe(documents.length)
   }
+})
+
+it('a listing that no rule allows or denies is decided by what may be visible beneath', () => {
+  const beneath: WrittenPolicy = {
+    name: 'beneath',
+    namespace: ['a', 'b'],
+    rules: [{ id: 'see', effect: 'allow', subjects: { users: ['ann'] }, operations: ['DescribeTable'] }],
+  }
+  const denying: WrittenPolicy = {
+    name: 'denying',
+    namespace: ['a'],
+    rules: [{ id: 'stop', effect: 'deny', subjects: { users: ['ann'] }, operations: ['ListTables'] }],
+  }
+  const decide = (caller: string, ...policies: readonly WrittenPolicy[]) => {
+    const request = createAuthorizationRequest(createCaller(caller), 'ListTables', 'namespace', ['a'])
+    return decideListing(compilePolicySet(policies), request).decision
+  }
+  expect(decide('ann', beneath)).toMatchObject({ allowed: true, rule: { rule: 'see' } })
+  expect(decide('bob', beneath)).toMatchObject({ allowed: false, reason: 'no_rule' })
+  expect(decide('ann', beneath, denying)).toMatchObject({ allowed: false, rule: { rule: 'stop' } })
 })
