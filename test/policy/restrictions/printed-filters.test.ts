@@ -47,6 +47,7 @@ it.each<[filter: string, printed: string]>([
   ['tags is not null', '(`tags` IS NOT NULL)'],
   ["STARTS_WITH ( name , 'a' )", "starts_with(`name`, 'a')"],
   ["contains(note.open, 'a')", "contains(`note`.`open`, 'a')"],
+  ["ends_with(lower(name), 'a')", "ends_with(lower(`name`), 'a')"],
   ["array_has(tags, 'a')", "array_has(`tags`, 'a')"],
   ['array_has(counts, -1)', 'array_has(`counts`, -1)'],
   ['length(lower(name)) > 1', '(length(lower(`name`)) > 1)'],
