@@ -42,6 +42,13 @@ it('refuses a request without credentials with 401 and a bare challenge', async 
   })
 })
 
+it('takes a caller for anonymous only without credentials, and if the settings say so', async () => {
+  const authenticator = await openAuthenticator({ anonymous: true })
+  expect(await authenticate(authenticator, undefined, undefined)).toMatchObject({ method: 'anonymous' })
+  expect(await captureReason(authenticate(authenticator, 'wrong', undefined))).toBe('malformed_api_key')
+  expect(await captureReason(authenticate(authenticator, undefined, 'Bearer a.b.c'))).toBe('malformed_token')
+})
+
 it.each(['bearer ', 'Bearer a b', 'Bearer a,b', 'Bearer "a"', 'BEARER\ta', 'Bearer =', ' Bearer a', ','])(
   'refuses Authorization "%s" with 400',
   async (authorization) => {
