@@ -78,6 +78,8 @@ export const criticalFiles: readonly CriticalFile[] = [
       'test/gateway/authorization/required-permissions-as-documented.test.ts',
       'test/gateway/authorization/concealment.test.ts',
       'test/gateway/authorization/restricted-reads.test.ts',
+      'test/gateway/restrictions/restricted-members.test.ts',
+      'test/gateway/listing/listings-without-a-rule.test.ts',
       'test/gateway/authorization/descriptions-withheld-from-responses.test.ts',
       'test/attacks/facts/a-change-that-ends-in-a-freeze.test.ts',
       'test/gateway/authorization/facts-that-change-during-a-body.test.ts',
@@ -165,7 +167,7 @@ export const criticalFiles: readonly CriticalFile[] = [
   { file: 'src/identity/authenticate.ts', tests: ['test/identity/'] },
   {
     file: 'src/audit/records/hash-chain.ts',
-    tests: [...audit, 'test/audit/records/audit-records.test.ts'],
+    tests: [...audit, 'test/audit/records/audit-records.test.ts', 'test/audit/log/crash-recovery.test.ts'],
   },
   {
     file: 'src/audit/log/chain-writer.ts',

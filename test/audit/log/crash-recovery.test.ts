@@ -1,4 +1,4 @@
-import { appendFile, readFile, writeFile } from 'node:fs/promises'
+import { appendFile, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
@@ -89,6 +89,7 @@ it('leaves no chain after a crash while opening one', async () => {
   expect(await verifyAuditLog(folder)).toMatchObject({ ok: true, chains: 1, unresolved: 2 })
   const log = await reopen(folder)
   expect(log.recovery).toMatchObject({ previous: { chain }, unresolved: [{ seq: 2 }, { seq: 5 }] })
+  expect((await readdir(folder)).filter((file) => file.endsWith('.opening'))).toEqual([])
   expect(await verifyAuditLog(folder)).toMatchObject({ ok: true, chains: 2, unresolved: 0 })
 })
 

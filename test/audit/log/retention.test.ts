@@ -1,4 +1,4 @@
-import { copyFile, readFile, rm, stat, utimes } from 'node:fs/promises'
+import { copyFile, readFile, rename, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { Retention } from '../../../src/audit/log/retention.ts'
@@ -144,6 +144,30 @@ it('verification accepts a removal that a crash has interrupted', async () => {
   await rm(join(folder, first))
   await rm(join(folder, third))
   expect(await verifyAuditLog(folder, keys)).toMatchObject({ ok: false, problems: [{ file: fourth }] })
+})
+
+it('verification accepts an interrupted removal of a chain and a part of the next one', async () => {
+  const { folder, log } = await segmentedLog()
+  await log.close()
+  const second = await segmentedLog(undefined, folder)
+  await second.log.close()
+  const files = await segmentsOf(folder)
+  const needed = files.findLast((file) => file.startsWith(second.log.chain)) ?? ''
+  const copies = await temporaryFolder()
+  const remaining = files.slice(1, files.indexOf(needed))
+  for (const file of remaining) await copyFile(join(folder, file), join(copies, file))
+  const next = await segmentedLog({ maxBytes: 1, oldestNeededSegment: () => needed }, folder)
+  await next.log.close()
+  expect((await segmentsOf(folder))[0]).toBe(needed)
+  const keys = [await keyOf(folder)]
+  for (const file of remaining) await copyFile(join(copies, file), join(folder, file))
+  expect(await verifyAuditLog(folder, keys)).toMatchObject({ ok: true, pruned: { chain: log.chain } })
+
+  for (const file of remaining) await rm(join(folder, file))
+  expect((await verifyAuditLog(folder, keys)).ok).toBe(true)
+  const renamed = needed.replace(second.log.chain, log.chain)
+  await rename(join(folder, needed), join(folder, renamed))
+  expect((await verifyAuditLog(folder, keys)).problems[0]).toMatchObject({ file: renamed, line: 1 })
 })
 
 it('verification detects a record that was added to the oldest segment', async () => {

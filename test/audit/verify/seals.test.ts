@@ -1,6 +1,6 @@
 import { createHash, createPublicKey, generateKeyPairSync, verify } from 'node:crypto'
 import { readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { openAuditLog, type AuditLogOptions } from '../../../src/audit/log/audit-log.ts'
 import { readSealVerifier } from '../../../src/audit/records/seal-key.ts'
@@ -81,7 +81,10 @@ it('detects records rewritten with valid hashes by their seals', async () => {
   // An attacker who rewrites the records must omit the seals.
   await forge(path, (lines) => lines.filter((line) => !line.includes('"kind":"seal"')))
   expect((await verifyAuditLog(folder)).ok).toBe(true)
-  expect((await verifyAuditLog(folder, keys)).problems[0]?.what).toMatch(/the log has no seal/)
+  expect((await verifyAuditLog(folder, keys)).problems[0]).toMatchObject({
+    file: basename(path),
+    what: 'the log has no seal',
+  })
 })
 
 it('detects a forged tail that is longer than the last seal allows', async () => {
@@ -148,6 +151,18 @@ it('the next start seals records left unsigned by a crash', async () => {
   const report = await verifyAuditLog(crashed, [await keyOf(folder)])
   expect(report).toMatchObject({ ok: true, chains: 2, seals: 2, unsealed: { records: 0 } })
   expect(ofKind(await recordsOf(crashed), 'seal').at(-1)).toMatchObject({ leaves: 7 })
+})
+
+it('the next start seals in time for the limit before a crash, however many records it left unsigned', async () => {
+  const { folder, log } = await openLog({ sealRecords: 5 })
+  const keys = [await keyOf(folder)]
+  for (let intents = 1; intents <= 6; intents += 1) {
+    await log.recordIntent(anIntent(`${intents}`))
+    const crashed = await copyLog(folder)
+    await (await openAuditLog(logOptions(crashed, { sealRecords: 5_000 }))).close()
+    expect(await verifyAuditLog(crashed, keys)).toMatchObject({ ok: true, unresolved: 0 })
+  }
+  await log.close()
 })
 
 it('the key may change after a clean stop', async () => {
