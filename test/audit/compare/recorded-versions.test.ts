@@ -64,6 +64,7 @@ it.each<[what: string, intent: IntentEntry, outcome: Partial<OutcomeEntry>, expe
   ['a tag', entry('CreateTableTag', { effect: 'change' }), {}, {}],
   ['removed versions', entry('BatchDeleteTableVersions'), {}, {}],
   ['a table that brings versions', entry('RegisterTable', { effect: 'change' }), {}, { hasBaseline: true }],
+  ['a cloned table', entry('CloneTable'), {}, { hasBaseline: true, unnumbered: 1 }],
 ])('reads %s', async (_, intent, outcome, expected) => {
   expect(await recorded((log) => record(log, intent, outcome))).toEqual({ ...nothing, ...expected })
 })

@@ -114,11 +114,18 @@ describe.each(['closed', 'killed'] as const)('a start with a log that was %s', (
     const forged = formatSegmentName(forgedChain, 1 - ordinal)
     await writeFile(
       join(folder, forged),
-      forgeLines(lines.at(-1) ?? '', [{ ...forgedIntent, chain: forgedChain }]),
+      forgeLines(
+        lines.at(-1) ?? '',
+        // The end of a chain of another key, which may be an earlier one, is its last seal.
+        [forgedIntent, ...(ordinal === 0 ? [forgedSeal] : [])].map((body) => ({
+          ...body,
+          chain: forgedChain,
+        })),
+      ),
     )
     await restart(folder)
     const keys = [await keyOf(folder)]
-    expect((await verifyAuditLog(folder, keys)).problems).toMatchObject([{ file: forged, line: 1 }])
+    expect((await verifyAuditLog(folder, keys)).problems[0]).toMatchObject({ file: forged, line: 1 })
     const starts = ofKind(await recordsOf(folder), 'start')
     expect(starts.at(-1)?.previous).toMatchObject({ chain, seq: lines.length - 1 })
     expect(file).not.toBe(forged)
