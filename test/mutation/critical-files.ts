@@ -77,6 +77,7 @@ export const criticalFiles: readonly CriticalFile[] = [
     tests: [
       'test/gateway/authorization/required-permissions-as-documented.test.ts',
       'test/gateway/authorization/concealment.test.ts',
+      'test/gateway/authorization/denials-say-what-is-required.test.ts',
       'test/gateway/authorization/restricted-reads.test.ts',
       'test/gateway/restrictions/restricted-members.test.ts',
       'test/gateway/listing/listings-without-a-rule.test.ts',
