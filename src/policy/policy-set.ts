@@ -29,8 +29,8 @@ import { combineRestrictions, type CallerRestriction } from './restrictions/rest
 import { formatTags } from './tags/object-tags.ts'
 import { createVisibility, type Visibility } from './visibility/visibility.ts'
 
-/** A partly known authorization request. Unknown parts may have any value. */
-export interface Question {
+/** An authorization request whose unknown inputs may have any value. */
+export interface PartialRequest {
   readonly permission: Permission
   readonly position: ObjectPosition
   readonly caller: KnownCaller
@@ -49,13 +49,13 @@ export interface PolicySet
   readonly revision: string
   readonly documents: readonly PolicyDocument[]
   /**
-   * Evaluates a question with unknown parts, for analyses. `visit` gets the outcome of each rule about
+   * Evaluates a request with unknown inputs, for analyses. `visit` gets the outcome of each rule about
    * the permission, from the namespace of the object upwards, and in each namespace in order; and each restriction of the
    * table that leaves a part of it to the permission. Returns with the kind of the result the rule that decides or, if the
    * result is open, an allow that may; undefined if none allows it.
    */
   evaluate(
-    question: Question,
+    request: PartialRequest,
     visit?: Visit,
   ): { readonly kind: ResultKind; readonly by: RuleAbout | undefined }
   findDocument(name: string): PolicyDocument | undefined

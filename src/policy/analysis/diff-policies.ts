@@ -125,8 +125,8 @@ function createSide(set: PolicySet, position: ObjectPosition, permission: Permis
     length === 0 ? text : `${text} // tags: ${tags}`
   return ({ caller, conditions }: Known) => {
     const get = (condition: Condition): ConditionResult | undefined => conditions.get(textOf(condition))
-    const question = { permission, position, caller, conditions: { get } }
-    const { kind, by, possible, restrictions } = listSteps(set, question)
+    const request = { permission, position, caller, conditions: { get } }
+    const { kind, by, possible, restrictions } = listSteps(set, request)
     const parts = kind === 'allowed' ? restrictions : []
     const isOpen = kind === 'open' || parts.some(({ match }) => match !== true)
     const restriction = !isOpen && parts.length > 0 && { restriction: reportPart(parts) }

@@ -63,8 +63,8 @@ export function explain(
   }
   const position = objectPosition(kind, id)
   const tags = formatTags(set.findTags(position))
-  const question = { permission, position, caller: knownFromPrincipal(principal), input: request }
-  const { rules } = listSteps(set, question)
+  const partial = { permission, position, caller: knownFromPrincipal(principal), input: request }
+  const { rules } = listSteps(set, partial)
   const facts = report.facts.map(
     (one) => `${one.name}: ${'value' in one ? JSON.stringify(one.value) : `unknown (${one.unknown})`}`,
   )

@@ -22,7 +22,7 @@ import {
 import type { Step } from '../engine/evaluate.ts'
 import { objectKindOfPermission, objectPosition, type ObjectPosition } from '../engine/object-position.ts'
 import type { KnownCaller } from '../engine/subject.ts'
-import type { PolicySet, Question } from '../policy-set.ts'
+import type { PolicySet, PartialRequest } from '../policy-set.ts'
 import type { Answer } from './diff-policies.ts'
 import { listOpenNames, listSteps, reportRule } from './steps.ts'
 
@@ -105,7 +105,7 @@ export function replayCall(call: RecordedCall, candidate: PolicySet): ReplayedCa
 }
 
 /** A permission that a recorded call required. Facts that the log does not contain are pending. */
-interface RequiredPermission extends Omit<Question, 'caller' | 'conditions'> {
+interface RequiredPermission extends Omit<PartialRequest, 'caller' | 'conditions'> {
   /** Whether the log does not show that it was required. */
   readonly isUncertain?: boolean
   /** Whether it was also required on all descendants. */
@@ -179,15 +179,15 @@ function requireBesides(
 
 function decidePermission(
   candidate: PolicySet,
-  question: Question & RequiredPermission,
+  required: PartialRequest & RequiredPermission,
 ): Pick<ReplayedCall, 'after' | 'missing'> {
-  const { permission, caller, otherwise, includesDescendants, isUncertain } = question
-  const { kind: result, by, possible } = listSteps(candidate, question)
+  const { permission, caller, otherwise, includesDescendants, isUncertain } = required
+  const { kind: result, by, possible } = listSteps(candidate, required)
   if (result === 'open') return { missing: describeOpen(possible, caller) }
   if (result === 'denied' && by === undefined && otherwise !== undefined)
     return otherwise === 'entries' ? { after: { allowed: true } } : { missing: [otherwise] }
   if (result === 'denied' && isUncertain) return { missing: [`whether it also required ${permission}`] }
-  if (result === 'allowed' && includesDescendants && hasPolicyBeneath(candidate, question.position))
+  if (result === 'allowed' && includesDescendants && hasPolicyBeneath(candidate, required.position))
     return { missing: ['what the policies beneath say'] }
   return { after: { allowed: result === 'allowed', ...(by && { rule: reportRule(by) }) } }
 }

@@ -6,7 +6,7 @@ import { outcomeApplies, type RestrictionStep, type RuleAbout, type Step } from 
 import { namespaceKey, type ObjectPosition } from '../engine/object-position.ts'
 import type { Implication } from '../language/policy-vocabulary.ts'
 import type { NamedSubjects, PolicyDocument, PolicyRule } from '../language/policy-document.ts'
-import type { PolicySet, Question } from '../policy-set.ts'
+import type { PolicySet, PartialRequest } from '../policy-set.ts'
 import { combineColumns } from '../restrictions/restriction.ts'
 
 /** Returns the namespaces that have policies in one of the sets, by key. */
@@ -24,12 +24,12 @@ export function listRules(documents: readonly PolicyDocument[]): readonly Locate
 }
 
 /**
- * Returns the result of a question, and the outcomes of the rules about it, from the root down; rules of one namespace
+ * Returns the result of a request, and the outcomes of the rules about it, from the root down; rules of one namespace
  * keep their order.
  */
-export function listSteps(set: PolicySet, question: Question) {
+export function listSteps(set: PolicySet, request: PartialRequest) {
   const found: (Step | RestrictionStep)[] = []
-  const result = set.evaluate(question, (step) => found.push(step))
+  const result = set.evaluate(request, (step) => found.push(step))
   const steps = found.toSorted(
     (one, other) => one.document.namespace.length - other.document.namespace.length,
   )
@@ -39,7 +39,7 @@ export function listSteps(set: PolicySet, question: Question) {
     rules,
     /** Those of the rules that apply or may apply. */
     possible: rules.filter(({ rule, outcome }) => outcome === 'open' || outcomeApplies(rule, outcome)),
-    /** Of the table of the question, for the callers that it may be about. */
+    /** Of the table of the request, for the callers that it may be about. */
     restrictions: steps.filter((step) => step.outcome === 'restricts'),
   }
 }

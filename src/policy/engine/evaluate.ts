@@ -165,7 +165,7 @@ function evaluateCondition(evaluate: Evaluate, rule: CompiledRule, evaluation: E
   }
 }
 
-/** A rule about the permission of a question. */
+/** A rule about the permission of a request. */
 export interface RuleAbout extends LocatedRule {
   /** Why it covers the permission; undefined if it names it. */
   readonly implication: Implication | undefined
@@ -231,7 +231,7 @@ export function resultKind(
   return deciding !== undefined && openDeny === undefined ? 'allowed' : 'open'
 }
 
-/** Visits each rule about the question with its outcome, upwards, and each restriction of its table. */
+/** Visits each rule about the request with its outcome, upwards, and each restriction of its table. */
 export function visitSteps(evaluation: Evaluation, visit: Visit): void {
   const { permission, tags } = evaluation.input
   let isStopped = false

@@ -111,8 +111,8 @@ export function findGrounds(policies: PolicySet, request: AuthorizationRequest, 
   const facts = new Set<ConditionFact>()
   let message = decision.message
   const position = objectPosition(kind, id)
-  const question = { permission, position, caller: knownFromPrincipal(principal), input: request }
-  policies.evaluate(question, ({ rule, outcome }) => {
+  const partial = { permission, position, caller: knownFromPrincipal(principal), input: request }
+  policies.evaluate(partial, ({ rule, outcome }) => {
     const isUnmet = rule.effect === 'allow' && (outcome === 'false' || outcome === 'failed')
     const decides = denying === undefined ? isUnmet : rule.effect === 'deny' && outcomeApplies(rule, outcome)
     if (!decides) return

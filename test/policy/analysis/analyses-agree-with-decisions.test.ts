@@ -27,8 +27,8 @@ it('explain: the decision names the most specific applying deny, otherwise the m
       for (const request of requests) {
         const { permission, kind, id, principal } = request
         const caller = knownFromPrincipal(principal)
-        const question = { permission, position: objectPosition(kind, id), caller, input: request }
-        const { possible } = listSteps(set, question)
+        const partial = { permission, position: objectPosition(kind, id), caller, input: request }
+        const { possible } = listSteps(set, partial)
         const deepestFirst = possible.toSorted((one, other) => depthOf(other) - depthOf(one))
         const first = (wanted: Step['rule']['effect']) =>
           deepestFirst.find((step) => step.rule.effect === wanted)

@@ -248,8 +248,8 @@ function findGrant(
     return isOpen && condition.facts.includes('branch') ? 'failed' : undefined
   }
   const caller = knownAsOnly(subject)
-  const question = { permission, position, caller, input: { operation }, conditions: { get } }
-  const { kind, by } = set.evaluate(question)
+  const request = { permission, position, caller, input: { operation }, conditions: { get } }
+  const { kind, by } = set.evaluate(request)
   return kind === 'denied' || by === undefined ? undefined : { permission, by }
 }
 

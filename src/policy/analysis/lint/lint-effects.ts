@@ -12,7 +12,7 @@ import {
 } from '../../engine/subject.ts'
 import { describePermissionSet } from '../../language/policy-vocabulary.ts'
 import type { PolicyRule } from '../../language/policy-document.ts'
-import type { PolicySet, Question } from '../../policy-set.ts'
+import type { PolicySet, PartialRequest } from '../../policy-set.ts'
 import { findDescribing } from '../../visibility/visibility.ts'
 import { formatRule, reportRule } from '../steps.ts'
 import { type Check, isNamed, isReached, note, type Remark, type RuleIndex, warn } from './check.ts'
@@ -31,12 +31,12 @@ export function createEffectCheck(index: RuleIndex): Check {
   ]
 }
 
-/** Lists the questions that represent all to which the rule applies, if its condition is true. */
-function listQuestions(
+/** Lists the requests that represent all to which the rule applies, if its condition is true. */
+function listRequests(
   { document: { namespace }, rule }: LocatedRule,
   permission: Permission,
   know: typeof knownAsOnly = knownFromSubject,
-): readonly Question[] {
+): readonly PartialRequest[] {
   const get = ({ text }: Condition) => (text === rule.condition?.text ? 'true' : 'open')
   const tables = rule.tables?.map(sampleName) ?? [undefined]
   const callers = listSubjects(rule.subjects).map(know)
@@ -69,12 +69,12 @@ function findUnreachable(own: LocatedRule, set: PolicySet): readonly Remark[] {
 }
 
 function findDenial(own: LocatedRule, permission: Permission, set: PolicySet): string | undefined {
-  const isDenied = (question: Question): boolean => set.evaluate(question).kind === 'denied'
+  const isDenied = (request: PartialRequest): boolean => set.evaluate(request).kind === 'denied'
   // A caller that is fully known is decided faster.
-  if (!listQuestions(own, permission, knownAsOnly).every(isDenied)) return undefined
-  const questions = listQuestions(own, permission)
-  if (!questions.every(isDenied)) return undefined
-  const by = questions.flatMap((question) => set.evaluate(question).by ?? [])[0]
+  if (!listRequests(own, permission, knownAsOnly).every(isDenied)) return undefined
+  const requests = listRequests(own, permission)
+  if (!requests.every(isDenied)) return undefined
+  const by = requests.flatMap((request) => set.evaluate(request).by ?? [])[0]
   return by && `denied by ${formatRule(reportRule(by))}`
 }
 
@@ -101,9 +101,9 @@ function createShadowedFinder(index: RuleIndex): Check {
     const subjects = JSON.stringify(rule.subjects)
     const covering = new Map<PolicyRule, LocatedRule>()
     for (const permission of rule.permissions) {
-      for (const question of listQuestions(own, permission)) {
+      for (const request of listRequests(own, permission)) {
         let first = own
-        set.evaluate(question, (step) => {
+        set.evaluate(request, (step) => {
           if (step.rule.effect !== rule.effect || orderOf(step) >= orderOf(first)) return
           // Equal subjects have equal exceptions.
           const isAlike = step.outcome === 'open' && step.condition === undefined
@@ -161,7 +161,7 @@ const opening = findDescribing('table').permission
 
 function findHalfGrants(own: LocatedRule, { set }: RuleIndex): readonly Remark[] {
   if (!usingTables.some((permission) => own.rule.permissions.has(permission))) return []
-  const questions = listQuestions(own, opening, knownAsOnly)
-  if (questions.every((one) => set.evaluate(one).by !== undefined)) return []
+  const requests = listRequests(own, opening, knownAsOnly)
+  if (requests.every((one) => set.evaluate(one).by !== undefined)) return []
   return note('grant', `needs another rule that allows ${opening}, with which clients open a table`)
 }

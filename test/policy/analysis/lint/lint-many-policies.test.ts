@@ -52,9 +52,9 @@ it('limits the callers tried per rule, however many rules are above', () => {
   const tried = new Set<string>()
   const counting: PolicySet = {
     ...set,
-    evaluate(question, visit) {
-      tried.add(JSON.stringify([...question.caller.groups]))
-      return set.evaluate(question, visit)
+    evaluate(request, visit) {
+      tried.add(JSON.stringify([...request.caller.groups]))
+      return set.evaluate(request, visit)
     },
   }
   const index = createRuleIndex(counting)
