@@ -7,7 +7,7 @@ import { searchEntries } from './select-entries.ts'
 
 /*
  * A worker thread that runs one request (see run-in-thread.ts): it receives all documents in force, in batches, then the request.
- * The response is the result, or `error` for a question that cannot be asked.
+ * The response is the result, or `error` for a request that is not valid.
  */
 
 const inForce: PolicyDocument[] = []

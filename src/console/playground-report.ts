@@ -32,7 +32,7 @@ const trialSchema = z.strictObject({
   /** The file in force that it replaces; undefined for a further one. */
   file: z.string().max(4096).optional(),
   /** May this caller do that? An empty principal is a caller without a credential. */
-  questions: z
+  requests: z
     .array(
       z.strictObject({
         principal: z.string().max(2048),
@@ -45,7 +45,7 @@ const trialSchema = z.strictObject({
     .default([]),
 })
 
-/** A text to try, with questions about it. */
+/** A text to try, with requests that it decides. */
 export type Trial = z.output<typeof trialSchema>
 
 /** Throws CatalogError for anything but a trial. */
@@ -63,16 +63,16 @@ const maxFindings = 200
 
 /**
  * Reports the errors in the text, or in other policies because of it, and the findings of the lint about it; if there are no
- * errors, also the results of its tests and the decisions on the questions. Throws CatalogError for an invalid id or an unknown
+ * errors, also the results of its tests and the decisions on the requests. Throws CatalogError for an invalid id or an unknown
  * operation.
  */
 export function createPlaygroundReport(
-  { text, file, questions }: Trial,
+  { text, file, requests: sent }: Trial,
   inForce: readonly PolicyDocument[],
   vocabulary: PolicyVocabulary,
 ) {
   const name = file ?? newFile
-  const requests = questions.map((question) => createRequest(question, vocabulary))
+  const requests = sent.map((request) => createRequest(request, vocabulary))
   const parsed = parsePolicyFile({ name, bytes: Buffer.from(text) }, vocabulary)
   const rest = { documents: inForce.filter((document) => document.file !== file), tests: [], problems: [] }
   let after: LoadedPolicies
@@ -97,14 +97,14 @@ export function createPlaygroundReport(
   return {
     findings: findings.slice(0, maxFindings),
     outcome: {
-      answers: requests.map((request) => createAnswer(request, current, after.set)),
+      decisions: requests.map((request) => createDecision(request, current, after.set)),
       tests: createTestReport(after),
     },
   }
 }
 
 function createRequest(
-  { principal, groups, operation, id }: Trial['questions'][number],
+  { principal, groups, operation, id }: Trial['requests'][number],
   { permissions: { names } }: PolicyVocabulary,
 ): AuthorizationRequest {
   const permission = names.find((name) => name === operation)
@@ -138,7 +138,7 @@ function createTestReport(after: LoadedPolicies) {
 }
 
 /** With the explanation that `policy explain` prints. */
-function createAnswer(request: AuthorizationRequest, before: PolicySet, after: PolicySet) {
+function createDecision(request: AuthorizationRequest, before: PolicySet, after: PolicySet) {
   const { title, report, lines } = explain(after, request)
   return {
     title,

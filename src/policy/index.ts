@@ -6,7 +6,7 @@ export { diffPolicies } from './analysis/diff-policies.ts'
 export { explain } from './analysis/explain.ts'
 export { formatDiff, formatGroups } from './analysis/format-diff.ts'
 export {
-  formatAnswer,
+  formatDecision,
   formatGrants,
   formatPart,
   formatPolicySubject,

@@ -23,12 +23,12 @@ const reads = policy(
 function report(
   text: string,
   inForce: Readonly<Record<string, string>> = {},
-  ...questions: Trial['questions']
+  ...requests: Trial['requests']
 ) {
   const documents = Object.entries(inForce).flatMap(
     ([name, content]) => parsePolicyFile({ name, bytes: Buffer.from(content) }, builtInVocabulary).documents,
   )
-  const trial = { text, file: 'tags.yaml', questions }
+  const trial = { text, file: 'tags.yaml', requests }
   return createPlaygroundReport(trial, documents, builtInVocabulary)
 }
 
@@ -72,15 +72,15 @@ it('errors and findings have the lines and columns of the lint', () => {
   )
 })
 
-const ask = (asked: object) => ({
+const ask = (members: object) => ({
   principal: 'ada',
   groups: [],
   operation: 'QueryTable',
   id: 'crm/people',
-  ...asked,
+  ...members,
 })
 
-it('each question has its decision, with what restrictions leave of the table', () => {
+it('each request has its decision, with what restrictions leave of the table', () => {
   const text = `${reads}restrict:
   - id: part
     subjects: { users: [ada] }
@@ -89,12 +89,12 @@ it('each question has its decision, with what restrictions leave of the table', 
     rows: tenant = $principal.claims.tenant
 `
   const { outcome } = report(text, {}, ask({}), ask({ principal: 'dev' }), ask({ operation: 'DropTable' }))
-  expect(outcome?.answers).toMatchObject([
+  expect(outcome?.decisions).toMatchObject([
     { title: 'ada: QueryTable on crm/people', before: false, after: true },
     { title: 'dev: QueryTable on crm/people', after: false },
     { title: 'ada: DropTable on crm/people', after: false },
   ])
-  expect(outcome?.answers[0]?.explanation).toMatch(
+  expect(outcome?.decisions[0]?.explanation).toMatch(
     /restricted by tried\/part \(tags.yaml:8\)\n +columns +id number\n +rows +false$/m,
   )
 })
@@ -122,7 +122,7 @@ it('a listing that no rule allows is decided by what is visible beneath', () => 
     {},
     { principal: 'ada', groups: [], operation: 'ListNamespaces', id: '/' },
   )
-  expect(outcome?.answers).toMatchObject([
+  expect(outcome?.decisions).toMatchObject([
     {
       before: false,
       after: true,

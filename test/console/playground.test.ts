@@ -25,14 +25,14 @@ namespace: [sales]
 rules:
   - { id: frozen, effect: deny, subjects: { any: true }, operations: [all] }
 `
-const question = { principal: 'dev', groups: [], operation: 'CreateNamespace', id: 'sales' }
+const creation = { principal: 'dev', groups: [], operation: 'CreateNamespace', id: 'sales' }
 
 it('shows the decision and its rules, and changes nothing', async () => {
-  const { status, body } = await post({ text: deny, questions: [question] })
+  const { status, body } = await post({ text: deny, requests: [creation] })
   expect(status).toBe(200)
   expect(body).toMatchObject({
     outcome: {
-      answers: [
+      decisions: [
         {
           before: true,
           after: false,
@@ -48,15 +48,15 @@ it('shows the decision and its rules, and changes nothing', async () => {
 it('a text replaces a file in force', async () => {
   const { statusCode, body: files } = await request(`${suite.gateway.adminUrl}/console/policy-files`)
   expect([statusCode, await files.json()]).toEqual([200, { files: ['policies.yaml'] }])
-  const replaced = await post({ text: deny, file: 'policies.yaml', questions: [{ ...question, id: 'lab' }] })
-  expect(replaced.body).toMatchObject({ outcome: { answers: [{ before: true, after: false }] } })
-  const beside = await post({ text: deny, questions: [{ ...question, id: 'lab' }] })
-  expect(beside.body).toMatchObject({ outcome: { answers: [{ before: true, after: true }] } })
+  const replaced = await post({ text: deny, file: 'policies.yaml', requests: [{ ...creation, id: 'lab' }] })
+  expect(replaced.body).toMatchObject({ outcome: { decisions: [{ before: true, after: false }] } })
+  const beside = await post({ text: deny, requests: [{ ...creation, id: 'lab' }] })
+  expect(beside.body).toMatchObject({ outcome: { decisions: [{ before: true, after: true }] } })
 })
 
 it.for([
-  ['an unknown operation', { text: deny, questions: [{ ...question, operation: 'DropTabel' }] }, /DropTable/],
-  ['an invalid id', { text: deny, questions: [{ ...question, id: 'a//b' }] }, /empty/],
+  ['an unknown operation', { text: deny, requests: [{ ...creation, operation: 'DropTabel' }] }, /DropTable/],
+  ['an invalid id', { text: deny, requests: [{ ...creation, id: 'a//b' }] }, /empty/],
   ['a member that is not known', { text: deny, folder: '/etc' }, /expected a policy text/],
   ['a text that is too large', { text: 'x'.repeat(300_000) }, /at most 262144 bytes/],
 ] as const)('%s is refused with a message', async ([, sent, message]) => {

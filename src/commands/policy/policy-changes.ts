@@ -5,7 +5,7 @@ import { formatCount, groupBy } from '../../lib/index.ts'
 import {
   countCalls,
   diffPolicies,
-  formatAnswer,
+  formatDecision,
   formatDiff,
   formatGroups,
   type ReplayedCalls,
@@ -114,8 +114,8 @@ function formatChanged(calls: ReplayedCalls): readonly string[] {
   return [
     operation,
     `  ${principal}: ${before.allowed ? 'allowed -> denied' : 'denied -> allowed'}, ${formatCount(count, 'call')}`,
-    `    before: ${formatAnswer(before)}`,
-    `    after:  ${formatAnswer(after)}`,
+    `    before: ${formatDecision(before)}`,
+    `    after:  ${formatDecision(after)}`,
     `    for example ${time} on ${formatIdentifierText(id)}, request ${request}`,
   ]
 }

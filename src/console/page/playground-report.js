@@ -21,10 +21,10 @@ export function reportView({ findings, outcome }, selectLine) {
       element('pre', {}, text),
     ),
   )
-  const answers = outcome.answers.map((answer) => {
-    const now = answer.before === answer.after ? 'as in force' : `in force: ${decisionText(answer.before)}`
-    const told = [judged(decisionText(answer.after), answer.after), quoted(answer.title), now]
-    return item(told, details('why', element('pre', {}, answer.explanation)))
+  const decisions = outcome.decisions.map(({ title, before, after, explanation }) => {
+    const now = before === after ? 'as in force' : `in force: ${decisionText(before)}`
+    const texts = [judged(decisionText(after), after), quoted(title), now]
+    return item(texts, details('why', element('pre', {}, explanation)))
   })
   return [
     ...title,
@@ -35,7 +35,7 @@ export function reportView({ findings, outcome }, selectLine) {
       : judged(`${count - failed.length} of ${count} passed`, failed.length === 0),
     list(tests),
     element('h3', {}, 'Decisions'),
-    list(answers),
+    list(decisions),
   ]
 }
 

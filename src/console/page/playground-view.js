@@ -34,9 +34,9 @@ export function openPlayground() {
   textField.addEventListener('scroll', () => (lineNumbers.scrollTop = textField.scrollTop))
   form.addEventListener('click', ({ target }) => {
     if (!(target instanceof HTMLButtonElement)) return
-    const question = target.closest('fieldset')
-    if (target.name === 'add') question?.after(question.cloneNode(true))
-    if (target.name === 'remove' && listQuestions().length > 1) question?.remove()
+    const fields = target.closest('fieldset')
+    if (target.name === 'add') fields?.after(fields.cloneNode(true))
+    if (target.name === 'remove' && listFieldsets().length > 1) fields?.remove()
   })
   form.addEventListener('submit', (event) => {
     event.preventDefault()
@@ -53,7 +53,7 @@ function numberLines() {
     .join('\n')
 }
 
-function listQuestions() {
+function listFieldsets() {
   return [...form.querySelectorAll('fieldset')]
 }
 
@@ -64,13 +64,13 @@ async function listFiles() {
 }
 
 async function tryText() {
-  const questions = listQuestions().map((question) => {
-    const fields = [...question.querySelectorAll('input')].map(({ value }) => value.trim())
+  const requests = listFieldsets().map((fieldset) => {
+    const fields = [...fieldset.querySelectorAll('input')].map(({ value }) => value.trim())
     const [principal, groups = '', operation, id] = fields
     return { principal, groups: groups.match(/[^\s,]+/g) ?? [], operation, id: id || '/' }
   })
   const { value: file } = fileField
-  const body = JSON.stringify({ text: textField.value, ...(file !== '' && { file }), questions })
+  const body = JSON.stringify({ text: textField.value, ...(file !== '' && { file }), requests })
   const headers = { 'content-type': 'application/json' }
   return reportView(await fetchJson('playground', {}, { method: 'POST', headers, body }), selectLine)
 }

@@ -35,14 +35,14 @@ export interface PolicyChange extends ObjectPosition {
   readonly caller: ReportedCaller
   /** Results of conditions, by their text. */
   readonly conditions: Readonly<Record<string, ConditionResult>>
-  readonly before: Answer
-  readonly after: Answer
+  readonly before: DecisionReport
+  readonly after: DecisionReport
 }
 
 /** Callers of whom this is known; nothing else of them matters. */
 export type ReportedCaller = ReturnType<typeof reportInputs>['caller']
 
-export interface Answer {
+export interface DecisionReport {
   readonly allowed: boolean
   /** Undefined if no rule allows it. */
   readonly rule?: ReportedRule | undefined
@@ -116,7 +116,7 @@ type Side = ReturnType<typeof createSide>
 type Dependency = ReturnType<ReturnType<Side>['listDependencies']>[number]
 
 /**
- * Returns a function that decides a partly known request; `answer` is undefined if it is open. Conditions that the
+ * Returns a function that decides a partly known request; `decision` is undefined if it is open. Conditions that the
  * permission and the tags decide are evaluated; the results of others are those that are known.
  */
 function createSide(set: PolicySet, position: ObjectPosition, permission: Permission) {
@@ -130,9 +130,9 @@ function createSide(set: PolicySet, position: ObjectPosition, permission: Permis
     const parts = kind === 'allowed' ? restrictions : []
     const isOpen = kind === 'open' || parts.some(({ match }) => match !== true)
     const restriction = !isOpen && parts.length > 0 && { restriction: reportPart(parts) }
-    const answer: Answer = { allowed: kind === 'allowed', rule: by && reportRule(by), ...restriction }
+    const result: DecisionReport = { allowed: kind === 'allowed', rule: by && reportRule(by), ...restriction }
     return {
-      answer: isOpen ? undefined : answer,
+      decision: isOpen ? undefined : result,
       listDependencies: () =>
         [...possible, ...restrictions].map((step) => ({
           effect: step.rule.effect,
@@ -192,14 +192,14 @@ function searchCases(before: Side, after: Side, start: Known, wanted: readonly K
   function search(known: Known): void {
     if (++cases > maxCases) throw new RangeError('too many rules for one object to analyze all callers')
     const [one, other] = [before(known), after(known)]
-    const [was, is] = [one.answer, other.answer]
+    const [was, is] = [one.decision, other.decision]
     const possible = wanted.filter(
       (kind) =>
         !found.has(kind) && (was?.allowed ?? kind[1]) === kind[1] && (is?.allowed ?? kind[2]) === kind[2],
     )
     if (possible.length === 0) return
     if (was !== undefined && is !== undefined) {
-      const direction = compareAnswers(was, is)
+      const direction = compareDecisions(was, is)
       const kind = possible.find(([one]) => one === direction)
       if (kind !== undefined)
         found.set(kind, { direction: kind[0], ...reportInputs(known), before: was, after: is })
@@ -212,14 +212,14 @@ function searchCases(before: Side, after: Side, start: Known, wanted: readonly K
   }
 }
 
-function compareAnswers(before: Answer, after: Answer): PolicyChange['direction'] | undefined {
+function compareDecisions(before: DecisionReport, after: DecisionReport) {
   if (before.allowed !== after.allowed) return after.allowed ? 'gains' : 'loses'
   const [isWider, isNarrower] = [leavesAll(after, before), leavesAll(before, after)]
   if (isWider && isNarrower) return undefined
   return isWider ? 'gains' : isNarrower ? 'loses' : 'changes'
 }
 
-function leavesAll({ restriction: wide }: Answer, { restriction: narrow }: Answer): boolean {
+function leavesAll({ restriction: wide }: DecisionReport, { restriction: narrow }: DecisionReport): boolean {
   if (wide === undefined || narrow === undefined) return wide === undefined
   return (
     Object.entries(narrow.columns).every(([path, type]) => wide.columns[path] === type) &&

@@ -18,7 +18,7 @@ import { formatTags } from '../tags/object-tags.ts'
 import { describeDenial } from '../visibility/concealment.ts'
 import { decideListing } from '../visibility/visibility.ts'
 import {
-  formatAnswer,
+  formatDecision,
   formatColumns,
   formatCondition,
   formatConditionResult,
@@ -90,7 +90,7 @@ export function explain(
         ]),
     ...requires.map(({ permission, id, includesSubtree, requiredBy, decision }) => {
       const object = `${includesSubtree ? 'everything beneath ' : ''}${formatIdentifierText(id)}`
-      return `  also requires ${permission} on ${object} (${requiredBy}): ${formatAnswer(decision)}`
+      return `  also requires ${permission} on ${object} (${requiredBy}): ${formatDecision(decision)}`
     }),
     `  facts  ${facts.join(', ') || 'none'}`,
     ...(tags === '' ? [] : [`  tags   ${tags}`]),

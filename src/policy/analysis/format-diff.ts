@@ -5,8 +5,8 @@ import { anonymousSubject } from '../engine/subject.ts'
 import { mergeByPolicy } from '../language/for-each.ts'
 import type { PolicyDocument } from '../language/policy-document.ts'
 import { describePermissionSet } from '../language/policy-vocabulary.ts'
-import type { Answer, PolicyChange, ReportedCaller } from './diff-policies.ts'
-import { formatAnswer, formatColumns, formatConditionResult, formatPolicySubject } from './format-policy.ts'
+import type { DecisionReport, PolicyChange, ReportedCaller } from './diff-policies.ts'
+import { formatDecision, formatColumns, formatConditionResult, formatPolicySubject } from './format-policy.ts'
 
 /** The lines of each change beneath its caller, with changes of several documents of a policy with `forEach` in one. */
 export function formatDiff(
@@ -35,10 +35,10 @@ function formatChange(change: ChangeSummary): string {
     formatCaller(caller),
     `  ${direction}  ${formatPositions(positions)}: ${describePermissionSet(operations)}`,
     ...Object.entries(conditions).map(([text, result]) => `    if ${formatConditionResult(text, result)}`),
-    ...formatOtherColumns('gains', after, before),
-    ...formatOtherColumns('loses', before, after),
-    `    before: ${formatAnswer(before)}`,
-    `    after:  ${formatAnswer(after)}`,
+    ...formatOwnColumns('gains', after, before),
+    ...formatOwnColumns('loses', before, after),
+    `    before: ${formatDecision(before)}`,
+    `    after:  ${formatDecision(after)}`,
   ].join('\n')
 }
 
@@ -56,7 +56,7 @@ function formatPositions(positions: readonly ObjectPosition[]): string {
 }
 
 /** The columns that only one of two restricted decisions leaves. */
-function formatOtherColumns(direction: string, one: Answer, other: Answer): readonly string[] {
+function formatOwnColumns(direction: string, one: DecisionReport, other: DecisionReport): readonly string[] {
   if (one.restriction === undefined || other.restriction === undefined) return []
   const { columns } = other.restriction
   const own = Object.entries(one.restriction.columns).filter(([path, type]) => columns[path] !== type)

@@ -4,12 +4,12 @@ import { anySubject, listSubjects, type Subject } from '../engine/subject.ts'
 import type { NamedSubjects, Subjects } from '../language/policy-document.ts'
 import { describePermissionSet } from '../language/policy-vocabulary.ts'
 import type { RestrictionReport } from '../restrictions/restriction.ts'
-import type { Answer } from './diff-policies.ts'
+import type { DecisionReport } from './diff-policies.ts'
 import type { Grant, Scope, Sight } from './grants.ts'
 import { formatRule } from './steps.ts'
 
 /** `allowed by` the rule, and the part that restrictions leave; `denied, as no rule allows it`. */
-export function formatAnswer({ allowed, rule, restriction }: Answer): string {
+export function formatDecision({ allowed, rule, restriction }: DecisionReport): string {
   const word = allowed ? 'allowed' : 'denied'
   const decided = rule === undefined ? `${word}, as no rule allows it` : `${word} by ${formatRule(rule)}`
   if (restriction === undefined) return decided

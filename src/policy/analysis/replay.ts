@@ -23,7 +23,7 @@ import type { Step } from '../engine/evaluate.ts'
 import { objectKindOfPermission, objectPosition, type ObjectPosition } from '../engine/object-position.ts'
 import type { KnownCaller } from '../engine/subject.ts'
 import type { PolicySet, PartialRequest } from '../policy-set.ts'
-import type { Answer } from './diff-policies.ts'
+import type { DecisionReport } from './diff-policies.ts'
 import { listOpenNames, listSteps, reportRule } from './steps.ts'
 
 /** A call in an audit log, as far as the log says. */
@@ -39,7 +39,7 @@ export interface RecordedCall {
   /** Undefined if the record has a pseudonym. */
   readonly clientAddress: string | undefined
   /** The decision that was recorded. */
-  readonly before: Answer
+  readonly before: DecisionReport
   /** Undefined if the log has none, as of reads and denials. */
   readonly facts: KnownFacts | undefined
   /** All further permissions that an allowed call required, with the facts of the entry of a batch. */
@@ -54,7 +54,7 @@ export interface RecordedCall {
 
 export interface ReplayedCall extends Pick<RecordedCall, 'operation' | 'principal' | 'before'> {
   /** Undefined if it depends on unrecorded input. */
-  readonly after?: Answer
+  readonly after?: DecisionReport
   /** If `after` is undefined: the inputs that the log lacks. */
   readonly missing?: readonly string[]
 }

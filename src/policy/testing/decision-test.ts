@@ -62,8 +62,8 @@ export function runTests(
     const disagreements = requests.flatMap((request): readonly Disagreement[] => {
       const decision = beneath ? set.decideBeneath(request) : set.decide(request)
       if (decision.rule) decidingRules.add(qualifiedRuleName(decision.rule))
-      const isAsked = expectedMessage !== undefined && !decision.allowed
-      const { message } = isAsked ? describeDenial(set, request, decision) : {}
+      const expectsMessage = expectedMessage !== undefined && !decision.allowed
+      const { message } = expectsMessage ? describeDenial(set, request, decision) : {}
       const restriction = decision.allowed ? set.findRestriction(request) : undefined
       if (expectedSends !== undefined || expectedColumns !== undefined)
         for (const part of restriction?.parts ?? []) decidingRules.add(qualifiedRuleName(part.rule))
@@ -113,7 +113,7 @@ function formatSorted(names: Iterable<string> | undefined): string | undefined {
 
 /** Formats the expectation of a failed test and the actual decisions: once for operations that are decided alike. */
 export function formatDisagreements({ disagreements, ...test }: TestResult): readonly string[] {
-  const asked: Parts = {
+  const expected: Parts = {
     decided: test.expected,
     message: test.expectedMessage,
     sends: test.expectedSends,
@@ -122,11 +122,11 @@ export function formatDisagreements({ disagreements, ...test }: TestResult): rea
   const by = test.expectedRule === undefined ? '' : ` by ${test.expectedRule}`
   const found = disagreements.map(({ operation, rule, ...parts }) => {
     const by = rule === undefined ? ': no rule allows it' : ` by ${formatRule(rule)}`
-    return { operation, decision: formatParts(parts, by, asked) }
+    return { operation, decision: formatParts(parts, by, expected) }
   })
   return [...groupBy(found, ({ decision }) => decision)].flatMap(([decision, alike]) => [
     describePermissionSet(new Set(alike.map(({ operation }) => operation))),
-    `  expected  ${formatParts(asked, by, asked)}`,
+    `  expected  ${formatParts(expected, by, expected)}`,
     `  decided   ${decision}`,
   ])
 }
@@ -135,13 +135,13 @@ export function formatDisagreements({ disagreements, ...test }: TestResult): rea
 function formatParts(
   { decided, message = '', sends = 'no condition on rows', columns = ['all'] }: Parts,
   by: string,
-  asked: Parts,
+  expected: Parts,
 ): string {
   const isAllowed = decided === 'allow'
   return [
     decided + by,
-    ...(isAllowed || asked.message === undefined ? [] : [`message ${JSON.stringify(message)}`]),
-    ...(isAllowed && asked.sends !== undefined ? [`sends ${sends}`] : []),
-    ...(isAllowed && asked.columns !== undefined ? [`columns ${columns.join(', ') || 'none'}`] : []),
+    ...(isAllowed || expected.message === undefined ? [] : [`message ${JSON.stringify(message)}`]),
+    ...(isAllowed && expected.sends !== undefined ? [`sends ${sends}`] : []),
+    ...(isAllowed && expected.columns !== undefined ? [`columns ${columns.join(', ') || 'none'}`] : []),
   ].join(', ')
 }
