@@ -16,7 +16,7 @@ export const valuesNames: readonly string[] = readdirSync(join(chartFolder, 'ci'
   .toSorted()
 
 /** Values with certificates, which `secretsOf` issues. */
-export const needOpenssl: ReadonlySet<string> = new Set(['tls'])
+export const valuesWithTls: ReadonlySet<string> = new Set(['tls'])
 
 export function valuesFile(name: string): string {
   return join(chartFolder, 'ci', `${name}-values.yaml`)

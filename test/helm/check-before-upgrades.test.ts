@@ -4,7 +4,7 @@ import { afterAll, expect, it } from 'vitest'
 import { runCommand } from '../support/run-command.ts'
 import { isThorough } from '../support/thorough.ts'
 import { hasOpenssl } from '../identity/mtls/test-certificates.ts'
-import { needOpenssl, podsOf, valuesNames } from './chart.ts'
+import { valuesWithTls, podsOf, valuesNames } from './chart.ts'
 import { mountPod, secretsOf } from './mounted-pod.ts'
 import { helms } from './helm-programs.ts'
 import { manifestsOf, renderedValues } from './rendered-values.ts'
@@ -51,7 +51,7 @@ it.skipIf(helms.length === 0)('all values are checked, the default ones included
   expect(checks.filter(({ check }) => check === 'check').map(({ name }) => name)).toEqual(valuesNames)
 })
 
-it.each(checks.filter(({ name }) => !needOpenssl.has(name) || hasOpenssl()))(
+it.each(checks.filter(({ name }) => !valuesWithTls.has(name) || hasOpenssl()))(
   'the $check of $name reads exactly the files and variables of the $component, and passes',
   async ({ name, component, check: checkName }) => {
     const [check, checked] = [await mounted(name, checkName), await mounted(name, component)]

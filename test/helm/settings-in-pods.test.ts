@@ -6,7 +6,7 @@ import { readGatewaySettings } from '../../src/config/gateway-settings.ts'
 import { readSettings } from '../../src/settings/read-settings.ts'
 import { clientBounds } from '../../src/gateway/bounds.ts'
 import { hasOpenssl } from '../identity/mtls/test-certificates.ts'
-import { needOpenssl, podsOf, render, valuesFile } from './chart.ts'
+import { valuesWithTls, podsOf, render, valuesFile } from './chart.ts'
 import { helms } from './helm-programs.ts'
 import { mountPod, secretsOf } from './mounted-pod.ts'
 import { manifestsOf, renderedValues } from './rendered-values.ts'
@@ -28,7 +28,7 @@ async function mounted(name: string, component: string) {
   return { ...pod, file }
 }
 
-it.each(valuesNames.filter((name) => !needOpenssl.has(name) || hasOpenssl()))(
+it.each(valuesNames.filter((name) => !valuesWithTls.has(name) || hasOpenssl()))(
   'a gateway starts with the settings of %s, and listens where its pod says',
   async (name) => {
     const { container, file, environment } = await mounted(name, 'gateway')

@@ -21,12 +21,12 @@ const required = (process.env['REQUIRE'] ?? '').split(',')
  * Returns whether this machine has what tests need. If not, the tests are skipped, and the end of the run says so. Throws
  * if it is required.
  */
-export function isProvided(need: string, isThere: () => boolean): boolean {
-  const found = known.get(need) ?? isThere()
-  if (!found && (required.includes(need) || required.includes('all')))
-    throw new Error(`${need} is not there, but required by REQUIRE`)
-  if (!found && !known.has(need)) console.warn(`SKIPPED: tests that need ${need}`)
-  known.set(need, found)
+export function isProvided(requirement: string, isThere: () => boolean): boolean {
+  const found = known.get(requirement) ?? isThere()
+  if (!found && (required.includes(requirement) || required.includes('all')))
+    throw new Error(`${requirement} is not there, but required by REQUIRE`)
+  if (!found && !known.has(requirement)) console.warn(`SKIPPED: tests that need ${requirement}`)
+  known.set(requirement, found)
   return found
 }
 

@@ -59,11 +59,11 @@ function readAllowed({ operation, effect, details, objects = [] }: IntentEntry) 
   }
 }
 
-/** Parses the refused permission from the text of what the request needs; it may concern another object. */
+/** Parses the refused permission from the text of what the request requires; it may concern another object. */
 function parseRefusedPermission({ operation, details }: RefusalEntry): Permission | undefined {
   const definition = operation && findOperation(operation)
   if (definition === undefined || mayRequireOtherObjects(definition)) return undefined
-  const needs = details?.['needs']
-  const named = typeof needs === 'string' ? /^\w+/.exec(needs)?.[0] : undefined
+  const required = details?.['needs']
+  const named = typeof required === 'string' ? /^\w+/.exec(required)?.[0] : undefined
   return permissionNames.find((permission) => permission === named)
 }

@@ -1,7 +1,7 @@
 import { getMembers, memoize } from '../../lib/index.ts'
 import { headerDialects, apiKeyHeader, arrowFileType, arrowStreamType, requestIdHeader } from '../headers.ts'
 import { defaultDelimiter } from '../identifiers.ts'
-import { describeParameters, sharedParameters, describeNeeds } from './parameters.ts'
+import { describeParameters, sharedParameters, describePermissions } from './parameters.ts'
 import { describeErrors, errorResponseSchema, errorsForOperation } from './error-responses.ts'
 import { describeDefinitions, describeSchema, schemaReference } from './json-schemas.ts'
 import { getOperation, operationNames, type Operation } from '../operations.ts'
@@ -131,7 +131,7 @@ function describeOperation(operation: Operation, components: Components) {
   return {
     tags: [tagFor(operation)],
     summary: operation.summary,
-    description: describeNeeds(operation),
+    description: describePermissions(operation),
     'x-effect': operation.effect,
     ...(operation.group !== undefined && { 'x-group': operation.group }),
     parameters: describeParameters(operation, members, example),

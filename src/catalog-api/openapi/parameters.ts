@@ -90,7 +90,7 @@ function pickDocumentation(member: unknown): JsonSchema {
 }
 
 /** The permissions of the operation, from the facts by which the gateway decides. */
-export function describeNeeds(operation: Operation): string {
+export function describePermissions(operation: Operation): string {
   const { name, group } = operation
   const own = `Needs the permission ${name}, ${group === undefined ? 'of no group' : `of the group ${group}`}.`
   const further = getRequirements(operation).map(describeRequirement)

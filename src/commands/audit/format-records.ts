@@ -147,8 +147,8 @@ export function formatRecordRow(selected: SelectedRecord): string {
 /** Returns the permission that a refused request lacks; otherwise all that it has. */
 function formatPermissions(selected: SelectedRecord): string {
   const { record } = selected
-  const needs = record.kind === 'refusal' ? record.details?.['needs'] : undefined
-  if (typeof needs === 'string') return needs.replace(/ .*/s, '')
+  const required = record.kind === 'refusal' ? record.details?.['needs'] : undefined
+  if (typeof required === 'string') return required.replace(/ .*/s, '')
   const { operation, objects = [] } = getRequestRecord(selected) ?? {}
   const names = new Set([...(operation ? [operation] : []), ...objects.map((object) => object.operation)])
   return [...names].join(',') || '-'

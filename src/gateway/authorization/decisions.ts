@@ -71,7 +71,7 @@ export function decide(permission: RequiredPermission, context: DecisionContext)
   const request = createAuthorizationRequest(permission, context)
   const decision =
     permission.includesSubtree === true ? policies.decideBeneath(request) : policies.decide(request)
-  const isWhole = !decision.allowed || permission.needsWhole !== true
+  const isWhole = !decision.allowed || permission.requiresWhole !== true
   return toResult(permission, isWhole ? decision : denyPart(decision, request, policies), request, policies)
 }
 
@@ -118,7 +118,7 @@ type Denial = Extract<Decision, { allowed: false }>
 export class DeniedError extends CatalogError {
   readonly decision: Denial
   /** The denied permission and its object, as text. */
-  readonly needs: string
+  readonly required: string
 
   constructor(
     permission: RequiredPermission,
@@ -126,8 +126,8 @@ export class DeniedError extends CatalogError {
     request: AuthorizationRequest,
     policies: PolicySet,
   ) {
-    const needs = describePermission(permission)
-    const denialMessage = `you are not allowed ${needs}`
+    const required = describePermission(permission)
+    const denialMessage = `you are not allowed ${required}`
     const { reason } = decision
     const { method, name } = request.principal
     const concealing = createConcealingError(permission, request, policies)
@@ -141,7 +141,7 @@ export class DeniedError extends CatalogError {
       super('Unauthenticated', message, { reason, headers: challenge })
     }
     this.decision = decision
-    this.needs = needs
+    this.required = required
   }
 }
 

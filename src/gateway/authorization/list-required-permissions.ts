@@ -193,7 +193,7 @@ function* listTargets(
     const named =
       'idMember' in on ? findIdMember(body.members, on.idMember) : findReferencedIds(body.members, on)
     for (const one of named) {
-      if (one !== undefined) yield { kind, id: one, needsWhole: true }
+      if (one !== undefined) yield { kind, id: one, requiresWhole: true }
       else if ('member' in on) yield { permission: 'ReadAnyTable', kind: 'none', id: root }
     }
   }

@@ -2,7 +2,7 @@ import type { Identifier, ObjectKind, Permission, StatedFacts } from '../../cata
 import type { Allowed, OperationFacts } from '../../policy/index.ts'
 import type { JsonObject } from '../facts/stated-facts.ts'
 
-/** A permission that a request needs. */
+/** A permission that a request requires. */
 export interface RequiredPermission {
   readonly permission: Permission
   readonly kind: ObjectKind
@@ -12,7 +12,7 @@ export interface RequiredPermission {
   /** Whether the permission must also be allowed on everything below the object. */
   readonly includesSubtree?: true
   /** Whether a restriction of the object denies it: the upstream reads all of an object that the body names. */
-  readonly needsWhole?: true
+  readonly requiresWhole?: true
   /** The part of the request that requires it, for messages: `mode=overwrite`. */
   readonly requiredBy?: string | undefined
   /** The batch entry that requires it, and the facts of that entry. */

@@ -45,7 +45,7 @@ export async function readArrowBody(
       request.reserveMemory(missing)
       reserved += missing
     },
-    needsMore: () => !meter.frames.hasSchema,
+    awaitsMore: () => !meter.frames.hasSchema,
   })
   if (!meter.frames.hasSchema && meter.getFacts().bytes > 0)
     throw refusal('malformed_body', 'the body ends before the schema of its Arrow IPC stream')

@@ -20,7 +20,7 @@ import { checkMetadata, listWrittenReferences, readTexts } from './written-metad
 interface JsonBodyOptions {
   readonly limits: BodyLimits
   /** Whether all members are read as values; otherwise those that state facts, repeat the route or are recorded. */
-  readonly needsAllMembers: boolean
+  readonly readsAllMembers: boolean
   /** Returns the job of a sealed id. */
   readonly openJob: (jobId: string) => NamedWork | undefined
 }
@@ -82,7 +82,7 @@ export async function readJsonBody(
 
 function createMemberVisitor(
   request: ReadableRequest,
-  { limits, needsAllMembers, openJob }: JsonBodyOptions,
+  { limits, readsAllMembers, openJob }: JsonBodyOptions,
   read: ReadMembers,
 ): JsonVisitor {
   const { operation, parameters } = request.route
@@ -116,7 +116,7 @@ function createMemberVisitor(
       const isOfQuery = holder === 'query' && kind !== 'null'
       if (isOfQuery && (name === 'identity' || name === 'context'))
         throw refusal('invalid_body', `"query.${name}" is not accepted; send it as headers`)
-      const isWanted = needsAllMembers || wanted.has(name) || parameters.has(name)
+      const isWanted = readsAllMembers || wanted.has(name) || parameters.has(name)
       // Other members are read only for the names within them.
       const isValue = depth === 1 ? isWanted : isOfQuery && name === 'id'
       if (isOpen(form)) return isValue ? 'value' : 'nothing'

@@ -76,7 +76,7 @@ export async function readListingPage(sources: readonly ListingSource[], request
       const first = findEarliest(cursors)
       const next = first?.head
       const isFull = ids.length >= limit || characters >= maxPageCharacters
-      if (cursors.some(({ needsRead }) => needsRead) || first === undefined || next === undefined || isFull)
+      if (cursors.some(({ isSpent }) => isSpent) || first === undefined || next === undefined || isFull)
         return
       ids.push(next)
       for (const part of next) characters += part.length
@@ -85,7 +85,7 @@ export async function readListingPage(sources: readonly ListingSource[], request
   }
   for (;;) {
     await runInSlices(fill())
-    const spent = cursors.filter(({ needsRead }) => needsRead)
+    const spent = cursors.filter(({ isSpent }) => isSpent)
     if (spent.length === 0 || reads + spent.length > readsAllowed) break
     // One more than needed shows whether there is more. If that was not enough, many names are hidden.
     const size = reads === 0 ? Math.min(maxReadSize, Math.max(minReadSize, limit + 1)) : maxReadSize
@@ -97,7 +97,7 @@ export async function readListingPage(sources: readonly ListingSource[], request
   const errors = [...failures.values()]
   const error = errors.find(({ status }) => status >= 500) ?? errors[0]
   if (error !== undefined && errors.length === cursors.length && ids.length === 0) throw error
-  const hasMore = cursors.some(({ head, needsRead }) => head !== undefined || needsRead)
+  const hasMore = cursors.some(({ head, isSpent }) => head !== undefined || isSpent)
   const remaining = cursors.flatMap(({ source, at }) =>
     at === undefined ? [] : [[source.name, at] as const],
   )
@@ -153,7 +153,7 @@ class Cursor {
   }
 
   /** Whether the next id requires another page. */
-  get needsRead(): boolean {
+  get isSpent(): boolean {
     return this.at !== undefined && this.#page === undefined && this.failure === undefined
   }
 

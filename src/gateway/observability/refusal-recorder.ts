@@ -100,7 +100,7 @@ function createRefusalEntry(request: RefusedRequest, error: CatalogError): Refus
     policyRevision,
     client,
     peer,
-    details: denial ? { needs: denial.needs } : describeRefusal(request, error),
+    details: denial ? { needs: denial.required } : describeRefusal(request, error),
   }
 }
 

@@ -68,11 +68,11 @@ function checkBody(
     // Settings may have moved the namespace to another upstream, which has other jobs.
     return upstreams.forId(job.id).name === job.upstream ? job : undefined
   }
-  return readJsonBody(request, body, { limits, needsAllMembers: needsAllMembers(request), openJob })
+  return readJsonBody(request, body, { limits, readsAllMembers: readsAllMembers(request), openJob })
 }
 
-/** Whether all members of a JSON body are needed: to decide, to list, or to restrict a read, also in a dry run. */
-function needsAllMembers({ route: { operation }, headPermit }: Authorized): boolean {
+/** Whether all members of a JSON body are read: to decide, to list, or to restrict a read, also in a dry run. */
+function readsAllMembers({ route: { operation }, headPermit }: Authorized): boolean {
   const restriction = headPermit.restriction ?? headPermit.shadowRestriction
   return isDecidedByMembers(operation) || operation.lists !== undefined || restriction !== undefined
 }

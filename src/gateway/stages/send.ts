@@ -70,9 +70,9 @@ const emptyObject = Buffer.from('{}')
 
 function createUpstreamRequest(request: Audited): OutgoingRequest {
   const { payload, upstream, route, head } = request
-  const needsBody =
+  const requiresBody =
     payload.form === 'none' && route.operation.body === 'json' && route.operation.method === 'POST'
-  const bytes = payload.form === 'bytes' ? payload.bytes : needsBody ? emptyObject : null
+  const bytes = payload.form === 'bytes' ? payload.bytes : requiresBody ? emptyObject : null
   // A body that the gateway adds is JSON.
   const { payloadType = bytes === null ? undefined : 'application/json' } = request.body
   const headers = createRequestHeaders(upstream, request, request.restatedHeaders)

@@ -59,15 +59,15 @@ export function createHttp1Client({
     dispatch(
       request: OutgoingRequest,
       handler: ResponseHandler,
-      needsNewConnection = false,
+      requiresNewConnection = false,
     ): RequestController {
       const controller = new RequestController(request, handler)
       if (isClosed) {
         handler.onResponseError(new TransportError('CLIENT_CLOSED', 'the client is closed'))
         return controller
       }
-      if (needsNewConnection) idle[0]?.close()
-      const connection = needsNewConnection ? undefined : takeIdle()
+      if (requiresNewConnection) idle[0]?.close()
+      const connection = requiresNewConnection ? undefined : takeIdle()
       if (connection === undefined) connections.add(new ClientConnection(owner, controller))
       else connection.send(controller)
       timer ??= setTimeout(checkTimeouts, intervalMs).unref()

@@ -18,10 +18,10 @@ interface BodyWatcher {
   /** The chunk is valid until this returns. */
   chunk(bytes: Buffer): void
   /** Whether the body is held back until more of it has arrived. */
-  readonly needsMore?: () => boolean
+  readonly awaitsMore?: () => boolean
 }
 
-/** Enough of a body to connect to an upstream, unless the watcher needs more. */
+/** Enough of a body to connect to an upstream, unless the watcher awaits more. */
 const startBytes = 16 * 1024
 
 /** Held chunks below this size are joined: a chunk takes more memory than its bytes. */
@@ -142,7 +142,7 @@ export class RequestBody implements BodySource, RequestBodyHandler {
     this.#received += chunk.length
     if (this.#sink === undefined) this.#hold(chunk)
     else this.#sink.onData(chunk, release)
-    const isOpen = this.#received >= startBytes && this.#watcher?.needsMore?.() !== true
+    const isOpen = this.#received >= startBytes && this.#watcher?.awaitsMore?.() !== true
     if (isOpen) this.#onOpen?.()
     const wantsMore = this.#sink === undefined ? !isOpen : !this.#isPaused
     this.#waitingSince = wantsMore ? now : undefined

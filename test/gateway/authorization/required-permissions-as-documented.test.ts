@@ -26,7 +26,7 @@ import { isThorough } from '../../support/thorough.ts'
 import { fixed } from '../../../src/lib/fs/follow-files.ts'
 
 /** A required permission as documented in policies/README.md. */
-interface Need {
+interface RequiredPermission {
   readonly permission: Permission
   readonly id: readonly string[]
   readonly facts: Partial<OperationFacts>
@@ -38,7 +38,7 @@ interface Need {
 interface Case {
   readonly path: string
   readonly body?: object
-  readonly needs: readonly Need[]
+  readonly permissions: readonly RequiredPermission[]
   /** Of a batch: the permission that a rule may deny at the root. */
   readonly batch?: Permission
 }
@@ -63,25 +63,25 @@ const table = fc
 const ticket = fc.constantFrom(undefined, { ticket: 'T-1' })
 
 const on = (id: readonly string[], rest: string): string => `/v1/table/${id.join('$')}/${rest}`
-const given = (members: object): object =>
+const defined = (members: object): object =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
 const stated = (branchSent: string | undefined) => ({ branch: branchSent ?? 'main' })
 const query = (name: string, value: string | undefined): string =>
   value === undefined ? '' : `?${name}=${encodeURIComponent(value)}`
 
-const commit = (members: object) => ({ version: 2, manifest_path: 't/_versions/s', ...given(members) })
+const commit = (members: object) => ({ version: 2, manifest_path: 't/_versions/s', ...defined(members) })
 
 const cases: fc.Arbitrary<Case> = fc.oneof<fc.Arbitrary<Case>[]>(
   fc.tuple(table, branch).map(([id, sent]) => ({
     path: on(id, 'query'),
-    body: given({ branch: sent }),
-    needs: [{ permission: 'QueryTable', id, facts: stated(sent) }],
+    body: defined({ branch: sent }),
+    permissions: [{ permission: 'QueryTable', id, facts: stated(sent) }],
   })),
   fc.tuple(table, branch, fc.boolean()).map(([id, sent, overwrites]) => ({
     path:
       on(id, `insert${query('branch', sent)}`) +
       (overwrites ? `${sent === undefined ? '?' : '&'}mode=overwrite` : ''),
-    needs: [
+    permissions: [
       {
         permission: 'InsertIntoTable',
         id,
@@ -93,7 +93,7 @@ const cases: fc.Arbitrary<Case> = fc.oneof<fc.Arbitrary<Case>[]>(
   fc.tuple(table, branch, ticket).map(([id, sent, metadata]) => ({
     path: on(id, 'version/create'),
     body: commit({ branch: sent, metadata }),
-    needs: [
+    permissions: [
       {
         permission: 'CreateTableVersion',
         id,
@@ -104,30 +104,30 @@ const cases: fc.Arbitrary<Case> = fc.oneof<fc.Arbitrary<Case>[]>(
   table.map((id) => ({
     path: on(id, 'drop'),
     body: {},
-    needs: [{ permission: 'DropTable', id, facts: everyBranch }],
+    permissions: [{ permission: 'DropTable', id, facts: everyBranch }],
   })),
   fc.tuple(table, branch).map(([id, sent]) => ({
     path: on(id, 'tags/create'),
-    body: given({ tag: 'v1', version: 1, branch: sent }),
-    needs: [{ permission: 'CreateTableTag', id, facts: stated(sent) }],
+    body: defined({ tag: 'v1', version: 1, branch: sent }),
+    permissions: [{ permission: 'CreateTableTag', id, facts: stated(sent) }],
   })),
   fc.tuple(table, branch).map(([id, sent]) => ({
     path: on(id, 'tags/update'),
-    body: given({ tag: 'v1', version: 1, branch: sent }),
-    needs: [{ permission: 'UpdateTableTag', id, facts: everyBranch }],
+    body: defined({ tag: 'v1', version: 1, branch: sent }),
+    permissions: [{ permission: 'UpdateTableTag', id, facts: everyBranch }],
   })),
   fc.tuple(table, branch, fc.boolean()).map(([id, sent, hasProperties]) => ({
     path: on(id, 'update'),
-    body: given({ branch: sent, ...(hasProperties && { properties: { a: 'b' } }) }),
-    needs: [
+    body: defined({ branch: sent, ...(hasProperties && { properties: { a: 'b' } }) }),
+    permissions: [
       { permission: 'UpdateTable', id, facts: stated(sent) },
       ...(hasProperties ? [{ permission: 'UpdateTable' as const, id, facts: everyBranch }] : []),
     ],
   })),
   fc.tuple(table, branch, branch).map(([id, name = 'ci/8', from]) => ({
     path: on(id, 'branches/create'),
-    body: given({ name, from_branch: from }),
-    needs: [
+    body: defined({ name, from_branch: from }),
+    permissions: [
       { permission: 'CreateTableBranch', id, facts: { branch: name } },
       { permission: 'QueryTable', id, facts: stated(from) },
     ],
@@ -135,7 +135,7 @@ const cases: fc.Arbitrary<Case> = fc.oneof<fc.Arbitrary<Case>[]>(
   fc.tuple(table, table).map(([id, to]) => ({
     path: on(id, 'rename'),
     body: { new_table_name: to.at(-1), new_namespace_id: to.slice(0, -1) },
-    needs: [
+    permissions: [
       { permission: 'RenameTable', id, facts: everyBranch },
       { permission: 'CreateTable', id: to, facts: moved },
       // Catalogs read an empty list as the root, or as absent.
@@ -147,7 +147,7 @@ const cases: fc.Arbitrary<Case> = fc.oneof<fc.Arbitrary<Case>[]>(
   table.map((id) => ({
     path: on(id, 'register'),
     body: { location: 's3://b/t' },
-    needs: [
+    permissions: [
       { permission: 'RegisterTable', id, facts: everyBranch },
       { permission: 'ChooseLocation', id, facts: everyBranch },
     ],
@@ -157,10 +157,10 @@ const cases: fc.Arbitrary<Case> = fc.oneof<fc.Arbitrary<Case>[]>(
     .map(([id, cascades]) => ({
       path: `/v1/namespace/${id.join('$')}/drop`,
       body: cascades ? { behavior: 'Cascade' } : {},
-      needs: [
+      permissions: [
         { permission: 'DropNamespace', id, kind: 'namespace', facts: {} },
         ...(cascades
-          ? dropOperations.map(([permission, facts]): Need => ({
+          ? dropOperations.map(([permission, facts]): RequiredPermission => ({
               permission,
               id,
               kind: 'namespace',
@@ -174,7 +174,7 @@ const cases: fc.Arbitrary<Case> = fc.oneof<fc.Arbitrary<Case>[]>(
     path: '/v1/table/version/batch-create',
     body: { entries: entries.map(([id, sent, metadata]) => ({ id, ...commit({ branch: sent, metadata }) })) },
     batch: 'BatchCreateTableVersions',
-    needs: entries.map(([id, sent, metadata]) => ({
+    permissions: entries.map(([id, sent, metadata]) => ({
       permission: 'CreateTableVersion',
       id,
       facts: { ...stated(sent), metadata: new Map(Object.entries(metadata ?? {})) },
@@ -271,18 +271,18 @@ async function passes(set: PolicySet, { path, body }: Case): Promise<boolean> {
 
 const now = new Date()
 
-function isAllowed(written: readonly WrittenPolicy[], { needs: permissions, batch }: Case): boolean {
+function isAllowed(written: readonly WrittenPolicy[], { permissions, batch }: Case): boolean {
   const request = { now, clientAddress: '192.0.2.7' }
   if (batch !== undefined) {
     const own = oracleDecide(written, createAuthorizationRequest(ann, batch, 'none', [], { request }))
     if (own.reason === 'denied') return false
   }
   return permissions.every(({ permission, id, kind, facts, beneath }) => {
-    const question = createAuthorizationRequest(ann, permission, kind ?? 'table', id, {
+    const required = createAuthorizationRequest(ann, permission, kind ?? 'table', id, {
       request,
       operation: facts,
     })
-    return (beneath ? oracleDecideBeneath(written, question) : oracleDecide(written, question)).allowed
+    return (beneath ? oracleDecideBeneath(written, required) : oracleDecide(written, required)).allowed
   })
 }
 
@@ -298,7 +298,10 @@ it('allows a request exactly if all documented permissions are allowed', async (
         const set = compilePolicySet(written)
         for (const request of requests) {
           const expected = isAllowed(written, request)
-          if (request.needs.some(({ beneath }) => beneath) && JSON.stringify(written).includes('id.size()')) {
+          if (
+            request.permissions.some(({ beneath }) => beneath) &&
+            JSON.stringify(written).includes('id.size()')
+          ) {
             if (!expected) expect(await passes(set, request)).toBe(false)
           } else {
             expect(await passes(set, request), JSON.stringify(request)).toBe(expected)

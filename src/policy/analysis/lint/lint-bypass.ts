@@ -24,12 +24,12 @@ import { formatRule, listPositionClasses } from '../steps.ts'
 import { type Check, isNamed, isReached, type Remark, type RuleIndex, warn } from './check.ts'
 import { constantResult } from './lint-conditions.ts'
 
-/** Where permissions are needed: on the objects of the rule, on others, or at the root. */
-type Place = 'own' | 'other' | 'root'
+/** Where permissions are required: on the objects of the rule, on others, or at the root. */
+type Target = 'own' | 'other' | 'root'
 
 interface Way {
-  /** All permissions are needed, those of one place on one object. */
-  readonly needs: readonly (readonly [place: Place, ...permissions: readonly Permission[]])[]
+  /** All permissions are required, those of one target on one object. */
+  readonly requires: readonly (readonly [on: Target, ...permissions: readonly Permission[]])[]
   readonly effect?: string
 }
 
@@ -43,7 +43,7 @@ const waysAroundBranches: readonly Way[] = [
 ].flatMap((remove) =>
   tableOperations
     .filter(({ versions }) => versions === 'restart')
-    .map(({ name }): Way => ({ needs: [['own', remove, name]] })),
+    .map(({ name }): Way => ({ requires: [['own', remove, name]] })),
 )
 
 const changingTables = tableOperations.filter(({ effect }) => effect === 'change')
@@ -51,22 +51,22 @@ const changingTables = tableOperations.filter(({ effect }) => effect === 'change
 /** Ways to use the content of a table that a deny of tables does not cover. */
 const waysAroundTables: readonly Way[] = [
   ...listStating('location', changingTables).map((name): Way => ({
-    needs: [['other', name, 'ChooseLocation']],
+    requires: [['other', name, 'ChooseLocation']],
     effect: 'gives its location another name',
   })),
   ...listStating('manifestPath').map((name): Way => ({
-    needs: [['other', name]],
+    requires: [['other', name]],
     effect: 'commits its files to another table',
   })),
-  { needs: [['root', 'ReadAnyTable']], effect: 'copies it by SQL or code' },
-  { needs: [['own', 'VendCredentials']], effect: 'gives access to its files past the gateway' },
+  { requires: [['root', 'ReadAnyTable']], effect: 'copies it by SQL or code' },
+  { requires: [['own', 'VendCredentials']], effect: 'gives access to its files past the gateway' },
 ]
 
 const moving = operations.filter(({ moves }) => moves)
 
 /** Moves to a name of the caller's choice: they can leave the namespace of a rule without `tables`. */
 const waysOutOfNamespace: readonly Way[] = listStating('newName', moving).map((name) => ({
-  needs: [
+  requires: [
     ['own', name],
     ['other', destinationPermission],
   ],
@@ -145,7 +145,7 @@ function findAnonymous(own: LocatedRule, index: RuleIndex): readonly Remark[] {
   const { restriction, effect, subjects, permissions } = own.rule
   if (effect === 'allow' || !subjects.any || subjects.anonymous) return []
   const denied = [...permissions, ...(restriction === undefined ? [] : readingOperations)]
-  const ways = denied.map((permission): Way => ({ needs: [['own', permission]] }))
+  const ways = denied.map((permission): Way => ({ requires: [['own', permission]] }))
   const [open] = findOpenWays(own, index, { ways, callers: [anonymousSubject] })
   if (open === undefined) return []
   return warn(
@@ -171,24 +171,24 @@ function* findOpenWays(
   { set, allows, listGrants }: RuleIndex,
   { ways, callers, holds, isFree }: Detour,
 ): Generator<OpenWay, void> {
-  const needed = [...new Set(ways.flatMap(({ needs }) => needs.flatMap(([, ...permissions]) => permissions)))]
-  const reached = callers ? [] : allows.filter((grant) => isReached(own, grant, needed))
+  const wanted = [...new Set(ways.flatMap(({ requires }) => requires.flatMap(([, ...names]) => names)))]
+  const reached = callers ? [] : allows.filter((grant) => isReached(own, grant, wanted))
   const tried = (callers ?? listCallers(own, reached)).map((caller) => {
-    const granting = listGrants(caller).filter(({ rule }) => needed.some((one) => rule.permissions.has(one)))
+    const granting = listGrants(caller).filter(({ rule }) => wanted.some((one) => rule.permissions.has(one)))
     const positions = granting.length === 0 ? [] : listPositions(set, own, granting)
     return { caller, positions: positions.filter((position) => isFree?.(caller, position) !== true) }
   })
   for (const way of ways) {
     for (const { caller, positions } of tried) {
-      const found = way.needs.flatMap(([place, ...permissions]) => {
+      const found = way.requires.flatMap(([on, ...permissions]) => {
         for (const position of positions) {
-          if (!isAt(place, own, position)) continue
+          if (!isAt(on, own, position)) continue
           const grants = permissions.map((one) => findGrant(set, one, position, caller, holds))
           if (grants.every((grant) => grant !== undefined)) return [grants]
         }
         return []
       })
-      if (found.length < way.needs.length) continue
+      if (found.length < way.requires.length) continue
       yield { way, grants: found.flat() }
       break
     }
@@ -219,15 +219,15 @@ function listPositions(
   ]
 }
 
-function isAt(place: Place, { document, rule }: LocatedRule, { namespace, table }: ObjectPosition): boolean {
-  if (place === 'root') return namespace.length === 0 && table === undefined
+function isAt(on: Target, { document, rule }: LocatedRule, { namespace, table }: ObjectPosition): boolean {
+  if (on === 'root') return namespace.length === 0 && table === undefined
   const isOwn =
     rule.tables === undefined
       ? isWithin(namespace, document.namespace)
       : isSameIdentifier(namespace, document.namespace) &&
         table !== undefined &&
         matchesAny(rule.tables, table)
-  return isOwn === (place === 'own')
+  return isOwn === (on === 'own')
 }
 
 /**
