@@ -10,7 +10,7 @@ export {
   formatGrants,
   formatPart,
   formatPolicySubject,
-  formatSight,
+  formatVisible,
 } from './analysis/format-policy.ts'
 export { type Entitlements, listTableRules, whatCan, whoCan, whoCanTag } from './analysis/grants.ts'
 export { type Finding } from './analysis/lint/check.ts'

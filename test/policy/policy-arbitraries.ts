@@ -132,14 +132,14 @@ export const arbitraryPolicies: fc.Arbitrary<readonly WrittenPolicy[]> = fc
     })),
   )
 
-const asked = [...conditionSamples.keys()].filter((text) => text.includes('in tags'))
+const tagConditions = [...conditionSamples.keys()].filter((text) => text.includes('in tags'))
 
 /** Policies that declare tags, most of whose rules ask for them. */
 export const taggedPolicies: fc.Arbitrary<readonly WrittenPolicy[]> = fc
   .tuple(
     arbitraryPolicies,
     fc.array(fc.option(tags), { minLength: 7, maxLength: 7 }),
-    fc.array(fc.constantFrom(undefined, ...asked), { minLength: 3, maxLength: 3 }),
+    fc.array(fc.constantFrom(undefined, ...tagConditions), { minLength: 3, maxLength: 3 }),
   )
   .map(([written, tags, conditions]) =>
     written.map(({ rules, ...policy }, index) => ({

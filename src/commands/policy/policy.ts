@@ -6,7 +6,7 @@ import { newCommand } from '../common/new-command.ts'
 import { addDiff, addReplay } from './policy-changes.ts'
 import { addSourceReport, type Report } from './policy-command.ts'
 import { addLint } from './policy-lint.ts'
-import { addExplain, addWhatCan, addWhoCan } from './policy-questions.ts'
+import { addExplain, addWhatCan, addWhoCan } from './policy-queries.ts'
 
 export function policyCommand(io: Io): Command {
   const policy = newCommand('policy', io).description('test, explain, compare and query access policies')

@@ -69,10 +69,10 @@ export async function startGateway({ settings, staticKey, tuning }: GatewayOptio
     let problem: string | undefined = 'the gateway is starting'
     const checks = [{ name: 'gateway', findProblem: () => problem }, ...gateway.checks]
     exportReadiness(metrics, checks)
-    let isReadinessAsked = false
+    let isReadinessProbed = false
     const registries = [getProcessMetrics(), metrics.registry]
     const admin = createAdminServer(registries, checks, settings.admin, () => {
-      isReadinessAsked = true
+      isReadinessProbed = true
     })
     closers.push(() => admin.close())
     if (settings.admin.console) await addConsole(admin, { ...gateway.console, checks })
@@ -80,7 +80,7 @@ export async function startGateway({ settings, staticKey, tuning }: GatewayOptio
     closers.push(async () => {
       problem = 'the gateway is shutting down'
       // Something decides by the readiness where to send requests, and needs time to notice.
-      const delayMs = isReadinessAsked ? bounds.drainDelayMs : 0
+      const delayMs = isReadinessProbed ? bounds.drainDelayMs : 0
       const served = shutDownGracefully({
         server: listener,
         drainDelayMs: listener.server.listening ? delayMs : 0,

@@ -15,10 +15,10 @@ import { transformInSteps } from '../json/json-transformer.ts'
 import { listStructs, type VisibleColumns } from '../../policy/index.ts'
 
 /** Engines return a part of a struct as a column of its path, or within a struct that has only the parts asked for. */
-function isAsked(field: ArrowField, prefix: string, columns: ReadonlySet<string>): boolean {
+function isRequested(field: ArrowField, prefix: string, columns: ReadonlySet<string>): boolean {
   const path = prefix + field.name
   if (columns.has(path)) return true
-  return field.children.length > 0 && field.children.every((child) => isAsked(child, `${path}.`, columns))
+  return field.children.length > 0 && field.children.every((child) => isRequested(child, `${path}.`, columns))
 }
 
 const fileMagic = 'ARROW1'
@@ -87,7 +87,7 @@ export class RestrictedRows {
   #checkSchema(schema: Schema | null, maxBytes: number): void {
     if (schema === null) throw badResponse('a footer without a schema')
     const { fields } = readSchema(schema, maxBytes)
-    if (!fields.every((field) => isAsked(field, '', this.#columns)))
+    if (!fields.every((field) => isRequested(field, '', this.#columns)))
       throw badResponse('the response has a column that was not asked for')
   }
 }

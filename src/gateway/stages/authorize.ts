@@ -16,10 +16,10 @@ class HeadPermit extends Decisions {
   /** Makes the type nominal: no other object is a permit. */
   declare protected readonly isIssued: true
 
-  constructor(decided: Decisions, asked: AuthorizationRequest | undefined) {
+  constructor(decided: Decisions, ownRequest: AuthorizationRequest | undefined) {
     super(decided)
-    this.restriction = asked && decided.policies.findRestriction(asked)
-    this.shadowRestriction = asked && decided.policies.findShadowRestriction?.(asked)
+    this.restriction = ownRequest && decided.policies.findRestriction(ownRequest)
+    this.shadowRestriction = ownRequest && decided.policies.findShadowRestriction?.(ownRequest)
   }
 }
 
@@ -47,7 +47,7 @@ export function authorize<Request extends Authenticated>(
     result: decidePartially(requiredPermission, context),
   }))
   const [own] = decisions
-  const asked = own && createAuthorizationRequest(own.requiredPermission, context)
-  const headPermit = new HeadPermit({ policies, facts, stated: read.stated, decisions }, asked)
+  const ownRequest = own && createAuthorizationRequest(own.requiredPermission, context)
+  const headPermit = new HeadPermit({ policies, facts, stated: read.stated, decisions }, ownRequest)
   return advance(request, { headPermit })
 }

@@ -25,7 +25,7 @@ export function createAdminServer(
   registries: readonly Registry[],
   checks: readonly ReadinessCheck[],
   access: AdminAccess,
-  onReadinessAsked: () => void = () => undefined,
+  onReadinessProbe: () => void = () => undefined,
 ): FastifyInstance {
   const server = fastify({
     forceCloseConnections: true,
@@ -42,7 +42,7 @@ export function createAdminServer(
   server.setNotFoundHandler((_request, reply) => reply.code(404).send({ error: unknownRoute }))
   server.get('/livez', () => ({ status: 'ok' }))
   server.get('/readyz', async (_request, reply) => {
-    onReadinessAsked()
+    onReadinessProbe()
     const { problems, warnings } = await readReadiness(checks)
     const isReady = Object.keys(problems).length === 0
     return reply.code(isReady ? 200 : 503).send({

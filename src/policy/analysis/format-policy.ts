@@ -5,7 +5,7 @@ import type { NamedSubjects, Subjects } from '../language/policy-document.ts'
 import { describePermissionSet } from '../language/policy-vocabulary.ts'
 import type { RestrictionReport } from '../restrictions/restriction.ts'
 import type { DecisionReport } from './diff-policies.ts'
-import type { Grant, Scope, Sight } from './grants.ts'
+import type { Grant, Scope, VisiblePart } from './grants.ts'
 import { formatRule } from './steps.ts'
 
 /** `allowed by` the rule, and the part that restrictions leave; `denied, as no rule allows it`. */
@@ -40,10 +40,10 @@ export function formatColumns(columns: RestrictionReport['columns']): string {
 }
 
 /** The part that a caller sees of a table, perhaps with tagged columns: these, the table without them, or nothing. */
-export function formatSight(sight: Sight, tagged: readonly string[] = []): string {
+export function formatVisible(part: VisiblePart, tagged: readonly string[] = []): string {
   const names = tagged.join(', ')
-  if (sight === 'all') return names === '' ? 'the whole table' : names
-  if (sight === 'part') return names === '' ? 'a part of the table' : `the table without ${names}`
+  if (part === 'all') return names === '' ? 'the whole table' : names
+  if (part === 'part') return names === '' ? 'a part of the table' : `the table without ${names}`
   return 'nothing'
 }
 

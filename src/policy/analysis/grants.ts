@@ -60,7 +60,7 @@ export interface Grant extends ReportedEffect {
  * The part that a caller that is only the subject sees, if all conditions that allow it are true. Of a table with tagged
  * columns, `all` means that it sees some of these, and `part` that it sees the table without them.
  */
-export type Sight = 'all' | 'part' | 'nothing'
+export type VisiblePart = 'all' | 'part' | 'nothing'
 
 export type Entitlements = ReturnType<typeof whoCan>
 
@@ -87,7 +87,7 @@ export function whoCan(
       if (denying.some(({ subjects, condition }) => subjects === undefined && !condition)) return []
       const isDenied = denying.some(({ isForSubject, condition }) => isForSubject && !condition)
       const restricting = selectAffecting(restrictions, subject)
-      const sees: Sight = isDenied ? 'nothing' : findSight(restricting, columns)
+      const sees: VisiblePart = isDenied ? 'nothing' : findVisiblePart(restricting, columns)
       const restrictedBy = restricting.map(
         ({ subjects, isForSubject, restriction }): RestrictionReport & Scope => ({
           ...describeRestriction(restriction),
@@ -127,10 +127,10 @@ function selectAffecting<One extends LocatedRule>(steps: readonly One[], subject
   })
 }
 
-function findSight(
+function findVisiblePart(
   restricting: readonly (RestrictionStep & { readonly isForSubject: boolean })[],
   tagged: readonly string[],
-): Sight {
+): VisiblePart {
   const parts = restricting.filter(({ isForSubject }) => isForSubject)
   if (parts.length === 0) return 'all'
   const shown = Object.keys(reportPart(parts).columns)

@@ -14,7 +14,7 @@ import {
 
 export interface ConditionVariable {
   readonly type: string
-  /** Returns the value for a condition that asks for `tags`. Throws MissingFactError if the fact is unknown or pending. */
+  /** Returns the value for a condition that names `tags`. Throws MissingFactError if the fact is unknown or pending. */
   readonly read: (input: ConditionInput, tags: readonly string[]) => unknown
 }
 
@@ -64,7 +64,7 @@ export const conditionVariables: Readonly<Record<string, ConditionVariable>> = {
   id: { type: 'list<string>', read: ({ id }) => known(id) },
   tags: {
     type: 'list<string>',
-    read: ({ tags }, asked) => factValue(readTags(known(tags), asked)),
+    read: ({ tags }, named) => factValue(readTags(known(tags), named)),
   },
   ...Object.fromEntries(conditionFacts.map((name) => [name, createFactVariable(name)])),
 }
@@ -83,7 +83,7 @@ function createClientValue(address: string): ClientValue {
   return Object.assign(new ClientValue(), { address })
 }
 
-/** The tags for a condition that asks for some; unknown if no namespace or table of the policies has one of these. */
-function readTags({ names, vocabulary }: ObjectTags, asked: readonly string[]): Fact<readonly string[]> {
-  return names !== 'unknown' && asked.every((tag) => vocabulary.ofObjects.has(tag)) ? names : unknown
+/** The tags for a condition that names some; unknown if no namespace or table of the policies has one of these. */
+function readTags({ names, vocabulary }: ObjectTags, named: readonly string[]): Fact<readonly string[]> {
+  return names !== 'unknown' && named.every((tag) => vocabulary.ofObjects.has(tag)) ? names : unknown
 }

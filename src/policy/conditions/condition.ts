@@ -23,7 +23,7 @@ export interface Condition {
   readonly text: string
   readonly facts: readonly ConditionFact[]
   readonly readsId: boolean
-  /** Tags that the condition asks for. */
+  /** Tags that the condition names. */
   readonly tags: readonly string[]
   /** Of a condition that is not CEL: it is true of commits that violate this. */
   readonly requirement?: RequirementData
@@ -151,19 +151,19 @@ function createEvaluator(text: string, tags: readonly string[]): Evaluate {
  */
 class Scope {
   readonly input: ConditionInput
-  readonly askedTags: readonly string[]
+  readonly namedTags: readonly string[]
   readPending = false
 
-  constructor(input: ConditionInput, askedTags: readonly string[]) {
+  constructor(input: ConditionInput, namedTags: readonly string[]) {
     this.input = input
-    this.askedTags = askedTags
+    this.namedTags = namedTags
   }
 }
 for (const [name, variable] of Object.entries(conditionVariables)) {
   Object.defineProperty(Scope.prototype, name, {
     get(this: Scope) {
       try {
-        return variable.read(this.input, this.askedTags)
+        return variable.read(this.input, this.namedTags)
       } catch (error) {
         this.readPending ||= error === pendingFactError
         throw error
@@ -187,22 +187,22 @@ export function parseCondition(text: string): ((scope: object) => unknown) & { r
 }
 
 /**
- * Returns the names of the variables that a condition reads, and the tags that it asks for: literals, so that one which no
+ * Returns the names of the variables that a condition reads, and the tags that it names: literals, so that one which no
  * policy declares is found at load. Throws ConditionError for syntax that cel-js accepts and conditions must not use.
  */
 function readNames(tree: ASTNode) {
   const names = new Set<string>()
   const tags = new Set<string>()
-  const asked = new Set<ASTNode>()
+  const tested = new Set<ASTNode>()
   for (const node of listNodes(tree)) {
     assertCall(node)
     if (node.op === 'in') {
       const tag = readText(node.args[0])
       if (tag !== undefined && isTags(node.args[1])) {
         tags.add(tag)
-        asked.add(node.args[1])
+        tested.add(node.args[1])
       }
-    } else if (isTags(node) && !asked.has(node)) {
+    } else if (isTags(node) && !tested.has(node)) {
       const expected = 'expected for example "pii" in tags'
       throw new ConditionError(`"tags" is used in another way than "NAME" in tags; ${expected}`, node.start)
     }

@@ -23,11 +23,11 @@ const struct = (fields: Readonly<Record<string, DataType>>): Struct =>
   new Struct(Object.entries(fields).map(([name, type]) => new Field(name, type)))
 const listOf = (type: DataType): List => new List(new Field('item', type))
 
-const asked = new Set(['id', 'person.city', 'person.home.street', 'tags'])
+const requested = new Set(['id', 'person.city', 'person.home.street', 'tags'])
 
 /** Passes a whole response on. */
 function pass(body: Uint8Array): void {
-  const rows = new RestrictedRows(asked)
+  const rows = new RestrictedRows(requested)
   rows.push(Buffer.from(body))
   rows.end()
 }
@@ -100,7 +100,7 @@ it.each([
   expect(hideRestricted(error, undefined)).toBe(error)
 })
 
-const columns = new Map([...asked].map((name) => [name, 'number' as const]))
+const columns = new Map([...requested].map((name) => [name, 'number' as const]))
 const type = (name: string, fields?: readonly unknown[]): object => ({
   type: name,
   ...(fields && { fields }),

@@ -61,7 +61,7 @@ function counted() {
     requested.push(`${method} ${target}${database === undefined ? '' : ` in ${database}`}`)
     return find(method, target, database)
   }
-  return { find, findAndCount, asked: requested }
+  return { find, findAndCount, requested }
 }
 
 function outcomeOf(find: FindRoute, method: string, target: string, database?: string): unknown {
@@ -107,7 +107,7 @@ it('cached routes equal uncached ones, whatever was requested before', () => {
 })
 
 it('parses a target once, each spelling and method separately', () => {
-  const { findAndCount, asked: requested } = counted()
+  const { findAndCount, requested } = counted()
   const remembering = cacheRoutes(findAndCount)
   for (const _ of [1, 2, 3]) {
     remembering('POST', '/v1/table/a$b/describe')
@@ -123,7 +123,7 @@ it('parses a target once, each spelling and method separately', () => {
 })
 
 it('parses a target once for each database, and never returns the route of another one', () => {
-  const { findAndCount, asked: requested } = counted()
+  const { findAndCount, requested } = counted()
   const remembering = cacheRoutes(findAndCount)
   const target = '/v1/table/t/describe'
   for (const _ of [1, 2]) {
@@ -138,7 +138,7 @@ it('parses a target once for each database, and never returns the route of anoth
 })
 
 it('many or long targets do not increase memory', () => {
-  const { findAndCount, asked: requested } = counted()
+  const { findAndCount, requested } = counted()
   const remembering = cacheRoutes(findAndCount)
   const long = `/v1/table/${'a'.repeat(600)}/describe`
   for (const _ of [1, 2]) remembering('POST', long)

@@ -111,10 +111,10 @@ function describeDefaults(named: readonly Permission[], condition: Condition): r
   )
 }
 
-/** Describes claims that a condition reads without asking first whether the caller has them. */
+/** Describes claims that a condition reads without testing first whether the caller has them. */
 function describeUnguarded(condition: string): readonly string[] {
   const nodes = [...listNodes(parseCondition(condition).ast)]
-  const asked = nodes.flatMap((node) => {
+  const tested = nodes.flatMap((node) => {
     const call = readCall(node)
     return call?.name === 'has' ? call.args : []
   })
@@ -123,7 +123,7 @@ function describeUnguarded(condition: string): readonly string[] {
     if (node.op === 'in' && isClaims(node.args[1]))
       for (const name of listTexts(node.args[0])) guarded.add(name)
     if (node.op === '[]' && isClaims(node.args[0])) for (const name of listTexts(node.args[1])) read.add(name)
-    if (node.op === '.' && isClaims(node.args[0])) (asked.includes(node) ? guarded : read).add(node.args[1])
+    if (node.op === '.' && isClaims(node.args[0])) (tested.includes(node) ? guarded : read).add(node.args[1])
   }
   return [...read]
     .filter((name) => !guarded.has(name))

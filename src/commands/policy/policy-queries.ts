@@ -21,7 +21,7 @@ import {
   explain,
   findUnstatedFacts,
   formatGrants,
-  formatSight,
+  formatVisible,
   isConditionFact,
   isListing,
   listNames,
@@ -176,8 +176,8 @@ function decideFurther(set: PolicySet, request: AuthorizationRequest, stated: St
   return further
     .filter(({ fallback }) => fallback !== 'withheld')
     .map(({ permission, kind, id, facts, includesSubtree = false, requiredBy }) => {
-      const asked = { ...request, permission, kind, id, operation: facts }
-      const decision = includesSubtree ? set.decideBeneath(asked) : set.decide(asked)
+      const required = { ...request, permission, kind, id, operation: facts }
+      const decision = includesSubtree ? set.decideBeneath(required) : set.decide(required)
       return { permission, id, includesSubtree, requiredBy, decision }
     })
 }
@@ -235,9 +235,9 @@ function formatEntitlements(title: string, { columns, allowed }: Entitlements): 
     return [first, ...formatGrants(allowed)]
   return [
     first,
-    ...(['all', 'part', 'nothing'] as const).flatMap((sight) => {
-      const own = allowed.filter(({ sees }) => sees === sight)
-      return own.length === 0 ? [] : [`  sees ${formatSight(sight, columns)}:`, ...formatGrants(own, '    ')]
+    ...(['all', 'part', 'nothing'] as const).flatMap((part) => {
+      const own = allowed.filter(({ sees }) => sees === part)
+      return own.length === 0 ? [] : [`  sees ${formatVisible(part, columns)}:`, ...formatGrants(own, '    ')]
     }),
   ]
 }
