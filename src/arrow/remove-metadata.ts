@@ -59,7 +59,7 @@ function removeFieldMetadata(buffer: ByteBuffer, field: Field | null): void {
 }
 
 /** Leaves the pairs with these keys at the start of their vector, and shortens it. */
-function removePairs(buffer: ByteBuffer, table: number, slot: number, kept: ReadonlySet<string>): void {
+function removePairs(buffer: ByteBuffer, table: number, slot: number, retained: ReadonlySet<string>): void {
   const offset = buffer.__offset(table, slot)
   if (offset === 0) return
   const length = buffer.__vector_len(table + offset)
@@ -68,7 +68,7 @@ function removePairs(buffer: ByteBuffer, table: number, slot: number, kept: Read
   let cleared = 0
   for (let at = start; at < start + 4 * length; at += 4) {
     const pair = buffer.__indirect(at)
-    if (kept.has(readText(buffer, pair, slots.key))) {
+    if (retained.has(readText(buffer, pair, slots.key))) {
       buffer.writeInt32(end, pair - end)
       end += 4
     } else {

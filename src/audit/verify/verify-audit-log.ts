@@ -58,7 +58,7 @@ export async function verifyAuditLog(folder: string, keys?: readonly SealVerifie
   let head: ChainEnd | undefined
   let previousEnd: ChainEnd | undefined | 'unknown'
   /** Whether lines of the current chain have been read, and whether the last one was no record of it. */
-  let isBegun = true
+  let hasLines = true
   let isDamaged = false
   /** Of the last record. */
   let lastTime = -Infinity
@@ -103,7 +103,7 @@ export async function verifyAuditLog(folder: string, keys?: readonly SealVerifie
       addProblem({ file, line: line.number, what: problem })
       isUnsealedDamaged = true
     }
-    isBegun = true
+    hasLines = true
     isDamaged = typeof record === 'string' || record.chain !== chain
     if (typeof record === 'string' || record.chain !== chain) {
       unsealed += 1
@@ -121,16 +121,16 @@ export async function verifyAuditLog(folder: string, keys?: readonly SealVerifie
     previousEnd = isDamaged ? 'unknown' : head
     head = undefined
     isDamaged = false
-    isBegun = false
+    hasLines = false
   }
 
   function endChain(): void {
-    if (segment !== undefined && !isBegun)
+    if (segment !== undefined && !hasLines)
       addProblem({ file: segment.file, what: 'the chain has no records: they were removed' })
   }
 
   function findProblem(record: AuditRecord, line: FileLine, chain: string): string | undefined {
-    const misplacement = isBegun
+    const misplacement = hasLines
       ? findMisplacement(record, { ...getPreceding(record), ...(!isDamaged && head), chain })
       : findBeginProblem(record, chain)
     return misplacement ?? findSealProblem(record, line) ?? findTimeProblem(record)

@@ -90,7 +90,7 @@ async function compare(folders: readonly string[], options: CompareOptions, io: 
     const scope = since && { since: since.toISOString() }
     // A look at some tables says nothing about the others.
     if (isPrinted && namespace === undefined)
-      await keepResult(audit.folder, { time, ...scope, ...summary }, io)
+      await saveResult(audit.folder, { time, ...scope, ...summary }, io)
   } finally {
     upstreams.close()
   }
@@ -107,7 +107,7 @@ async function compare(folders: readonly string[], options: CompareOptions, io: 
   logProblems.assertNone()
 }
 
-async function keepResult(folder: string, result: Comparison, io: Io): Promise<void> {
+async function saveResult(folder: string, result: Comparison, io: Io): Promise<void> {
   try {
     await saveComparison(folder, result)
   } catch {

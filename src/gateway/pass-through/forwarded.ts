@@ -92,28 +92,28 @@ const responseHeaders = new Set(
   ).split(' '),
 )
 
-/** Keeps the headers that an application may get. */
-export function keepRequestHeaders(headers: IncomingHttpHeaders): IncomingHttpHeaders {
-  return keep(headers, requestHeaders)
+/** Returns the headers that an application may get. */
+export function filterRequestHeaders(headers: IncomingHttpHeaders): IncomingHttpHeaders {
+  return filterHeaders(headers, requestHeaders)
 }
 
 /**
- * Keeps the headers that a client may get. A `location` within the upstream of the route becomes one below the prefix;
+ * Returns the headers that a client may get. A `location` within the upstream of the route becomes one below the prefix;
  * `target` is the URL that was requested of the upstream.
  */
-export function keepResponseHeaders(
+export function filterResponseHeaders(
   headers: IncomingHttpHeaders,
   { prefix, upstreamPath }: PassThroughPaths,
   target: string,
 ): IncomingHttpHeaders {
-  const kept = keep(headers, responseHeaders)
-  if (kept.location === undefined || !URL.canParse(kept.location, target)) return kept
-  const { origin, pathname, search, hash } = new URL(kept.location, target)
-  if (origin !== new URL(target).origin || !`${pathname}/`.startsWith(`${upstreamPath}/`)) return kept
-  return { ...kept, location: prefix + pathname.slice(upstreamPath.length) + search + hash }
+  const filtered = filterHeaders(headers, responseHeaders)
+  if (filtered.location === undefined || !URL.canParse(filtered.location, target)) return filtered
+  const { origin, pathname, search, hash } = new URL(filtered.location, target)
+  if (origin !== new URL(target).origin || !`${pathname}/`.startsWith(`${upstreamPath}/`)) return filtered
+  return { ...filtered, location: prefix + pathname.slice(upstreamPath.length) + search + hash }
 }
 
-function keep(headers: IncomingHttpHeaders, names: ReadonlySet<string>): IncomingHttpHeaders {
+function filterHeaders(headers: IncomingHttpHeaders, names: ReadonlySet<string>): IncomingHttpHeaders {
   const listed = new Set([headers.connection ?? []].flat().flatMap(parseConnectionTokens))
   return Object.fromEntries(Object.entries(headers).filter(([name]) => names.has(name) && !listed.has(name)))
 }

@@ -18,7 +18,7 @@ import {
   type PassThroughRoute,
   type ProxiedRequest,
 } from './admit-request.ts'
-import { keepRequestHeaders, keepResponseHeaders } from './forwarded.ts'
+import { filterRequestHeaders, filterResponseHeaders } from './forwarded.ts'
 
 /** Whether a request asks for a WebSocket connection (RFC 6455, section 4.1). Other upgrades are ignored (RFC 9110, 7.8). */
 export function isWebSocket({ method, headers }: IncomingMessage): boolean {
@@ -44,7 +44,7 @@ export function createProxiedRequests(
   /** The headers of an admitted request that its upstream gets. */
   function headersFor(route: PassThroughRoute, raw: IncomingMessage): IncomingHttpHeaders {
     const { trace } = findAdmitted(route, raw)
-    return { ...keepRequestHeaders(raw.headers), [requestIdHeader]: trace.requestId }
+    return { ...filterRequestHeaders(raw.headers), [requestIdHeader]: trace.requestId }
   }
 
   return {
@@ -115,7 +115,7 @@ export function createProxiedRequests(
       const { href } = new URL(upstreamPath, route.origin)
       void reply
         .code(response.statusCode)
-        .headers(keepResponseHeaders(response.headers, route.paths, href))
+        .headers(filterResponseHeaders(response.headers, route.paths, href))
         .send(response.body)
       // Events may come late.
       reply.raw.flushHeaders()

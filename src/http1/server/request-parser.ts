@@ -33,7 +33,7 @@ export class RequestParser {
   }
 
   /** Whether a request has begun, and is not complete: more than empty lines (RFC 9112, section 2.2) was parsed. */
-  get hasBegun(): boolean {
+  get isInMessage(): boolean {
     return this.#state !== 'head' || (this.#partialHead !== undefined && !isCarriageReturn(this.#partialHead))
   }
 

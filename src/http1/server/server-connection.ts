@@ -209,7 +209,7 @@ export class ServerConnection
       this.#reject(error)
     }
     const state = this.#state
-    if (state.kind === 'readingHead' && !this.#parser.hasBegun) this.#state = state.before
+    if (state.kind === 'readingHead' && !this.#parser.isInMessage) this.#state = state.before
     if (state.kind === 'idle' && this.#unparsed !== undefined) this.#enqueue(state)
     if (this.#hasEnded) this.#finishEnded()
     this.#reader.applyFlowControl()

@@ -163,7 +163,7 @@ function reviewParsed(
   const [document] = documents
   if (document === undefined || problems.length > 0) {
     const refusal = createRefusal(resource, 'Invalid', joinMessages(problems.map(({ message }) => message)))
-    return limits === undefined ? { ...refusal, documents: documents.map(keepRestrictions) } : refusal
+    return limits === undefined ? { ...refusal, documents: documents.map(retainRestrictions) } : refusal
   }
   const violations = documents.flatMap((one) =>
     limits === undefined
@@ -185,7 +185,7 @@ function reviewParsed(
  * An error must not lift a restriction: all of these that could be read stay. A deny whose condition cannot be read
  * applies without it, and the tags of the namespace and beneath are unknown.
  */
-function keepRestrictions(document: PolicyDocument): PolicyDocument {
+function retainRestrictions(document: PolicyDocument): PolicyDocument {
   const { tags, rules } = document
   return {
     ...document,
