@@ -120,7 +120,7 @@ function createRequest(
         : { name: principal, method: 'api-key', groups: new Set(groups), credentialId: '' },
     permission,
     id: parseIdentifierText(id),
-    given: { now: new Date().toISOString() },
+    facts: { now: new Date().toISOString() },
   })
 }
 

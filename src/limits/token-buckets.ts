@@ -46,7 +46,7 @@ export class TokenBuckets {
     const wait = fillMs - (this.#burst - Math.min(tokens, this.#burst)) * this.#msPerToken
     if (wait <= minWaitMs) return 0
     // The server may have lost its state.
-    this.#share(key, 0)
+    this.#addCharge(key, 0)
     return wait
   }
 
@@ -54,7 +54,7 @@ export class TokenBuckets {
   take(key: string, tokens: number, now: number): void {
     const ms = tokens * this.#msPerToken
     this.#fullAt.set(key, Math.max(now, this.#fullAt.get(key) ?? now) + ms)
-    this.#share(key, ms)
+    this.#addCharge(key, ms)
   }
 
   /** Returns and clears the charges to share since the last call. */
@@ -69,7 +69,7 @@ export class TokenBuckets {
     this.#fullAt.set(key, now + Math.max(0, fillMs + (this.#unsent.get(key) ?? 0)))
   }
 
-  #share(key: string, ms: number): void {
+  #addCharge(key: string, ms: number): void {
     if (this.#isShared()) this.#unsent.set(key, (this.#unsent.get(key) ?? 0) + ms)
   }
 }

@@ -25,7 +25,7 @@ export interface KillableGateway {
 const token = 'token-of-the-catalog'
 
 /** Creates the files of both. In-doubt changes are resolved after this time. */
-export async function killableGateway(settleTimeMs: number): Promise<KillableGateway> {
+export async function killableGateway(gracePeriodMs: number): Promise<KillableGateway> {
   const folder = await temporaryFolder()
   const [catalogFile, gatewayFile] = [join(folder, 'catalog.yaml'), join(folder, 'gateway.yaml')]
   const listen = { host: '127.0.0.1', port: await freePort() }
@@ -74,7 +74,7 @@ export async function killableGateway(settleTimeMs: number): Promise<KillableGat
     async start() {
       catalog ??= await startCatalog()
       const script = new URL('resolving-gateway.ts', import.meta.url)
-      gateway = startScript(script, [gatewayFile, String(settleTimeMs)])
+      gateway = startScript(script, [gatewayFile, String(gracePeriodMs)])
       url = await gateway.announced(/^listening on (http:\S+)$/m)
       adminUrl = await gateway.announced(/^admin on (http:\S+)$/m)
     },

@@ -20,20 +20,20 @@ export interface Report {
 }
 
 /** The arguments and options of a command, whose types its definition has. */
-type Given = Parameters<Parameters<Command['action']>[0]>
+type Arguments = Parameters<Parameters<Command['action']>[0]>
 
 /** Completes a command that prints a report, as lines or as JSON. `find` takes the arguments of the command. */
 export function addReport(
   command: Command,
   io: Io,
   examples: readonly string[],
-  find: (...given: Given) => Promise<Report>,
+  find: (...args: Arguments) => Promise<Report>,
 ): void {
   command
     .option(...jsonOption)
     .addHelpText('after', formatExample(...examples.map((example) => `catalog-gateway policy ${example}`)))
-    .action(async (...given) => {
-      const { content, lines, failure } = await find(...given)
+    .action(async (...args) => {
+      const { content, lines, failure } = await find(...args)
       if (command.opts()['json']) printJson(io, content)
       else for (const line of lines) printLine(io, line)
       if (failure !== undefined) throw new CommandFailure(failure)
@@ -48,14 +48,14 @@ export function addSourceReport(
   command: Command,
   io: Io,
   examples: readonly string[],
-  find: (policies: SourcePolicies, ...given: Given) => Report | Promise<Report>,
+  find: (policies: SourcePolicies, ...args: Arguments) => Report | Promise<Report>,
 ): void {
   command.option('--policies <dir>', 'a folder of policies; repeatable', collect).option(...configOption)
-  addReport(command, io, examples, async (...given) => {
+  addReport(command, io, examples, async (...args) => {
     const { policies = [], config } = command.opts<{ policies?: readonly string[]; config?: string }>()
     if (policies.length === 0 && config === undefined)
       command.error('error: expected --policies <dir> or --config <file>')
-    return find(await loadSources(policies, config, io), ...given)
+    return find(await loadSources(policies, config, io), ...args)
   })
 }
 

@@ -47,7 +47,7 @@ interface CallerOptions {
   readonly group?: readonly string[]
   readonly key?: string
   readonly claim?: Readonly<Record<string, unknown>>
-  readonly fact?: NonNullable<WrittenRequest['given']>
+  readonly fact?: NonNullable<WrittenRequest['facts']>
 }
 
 function addCallerOptions(command: Command): Command {
@@ -158,9 +158,9 @@ export function addExplain(policy: Command, io: Io): void {
       for (const [fact, problem] of findUnstatedFacts(options.fact ?? {}, new Set([permission])))
         command.error(`error: --fact ${fact}: ${problem}`)
       const principal = createPrincipal(options, set, io)
-      const given = { now: new Date().toISOString(), ...options.fact }
-      const request = createWrittenRequest({ principal, permission, id, given })
-      const requires = decideFurther(set, request, createStatedFacts(given))
+      const facts = { now: new Date().toISOString(), ...options.fact }
+      const request = createWrittenRequest({ principal, permission, id, facts })
+      const requires = decideFurther(set, request, createStatedFacts(facts))
       const { report, lines } = explain(set, request, requires)
       return { content: report, lines }
     },

@@ -50,8 +50,8 @@ function readForm() {
   )
   const since = from && new Date(`${from}T00:00:00`).toISOString()
   const until = to && new Date(Date.parse(`${to}T00:00:00`) + 86_400_000).toISOString()
-  const given = Object.entries({ object, [by]: text, kinds, since, until })
-  return Object.fromEntries(given.filter(([, value]) => value !== ''))
+  const criteria = Object.entries({ object, [by]: text, kinds, since, until })
+  return Object.fromEntries(criteria.filter(([, value]) => value !== ''))
 }
 
 /**
@@ -65,7 +65,7 @@ export function showNewest(entries) {
 }
 
 /** @param {AuditEntry} entry */
-function entryItem({ operation, id, notes, time, state, isGood, principal, summary, facts: told }) {
+function entryItem({ operation, id, notes, time, state, isGood, principal, summary, facts: rows }) {
   const date = new Date(time)
   const day = date.toDateString() === new Date().toDateString() ? '' : `${date.toLocaleDateString('sv')} `
   return element(
@@ -85,6 +85,6 @@ function entryItem({ operation, id, notes, time, state, isGood, principal, summa
       judged(state, isGood),
       principal === undefined ? 'nobody' : quoted(principal),
     ),
-    details(summary, facts(told, quoted)),
+    details(summary, facts(rows, quoted)),
   )
 }

@@ -53,13 +53,13 @@ function showState({ about, problems, warnings, cards }) {
 }
 
 /** @param {ConsoleState['cards'][number]} card */
-function cardView({ title, facts: told, found = [] }) {
-  const isAlarm = told.some(([, , isGood]) => isGood === false)
+function cardView({ title, facts: rows, found = [] }) {
+  const isAlarm = rows.some(([, , isGood]) => isGood === false)
   return element(
     'section',
     { class: isAlarm ? 'alarm' : undefined, 'aria-label': title },
     element('h2', {}, title),
-    facts(told),
+    facts(rows),
     element(
       'ul',
       { class: 'found', tabindex: found.length > 0 ? '0' : undefined },

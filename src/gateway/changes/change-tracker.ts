@@ -40,12 +40,12 @@ export interface ResolutionTimes {
    * How long the upstream may still execute a request after its outcome was lost. Absence counts only after this time,
    * and only if it was observed twice, this far apart.
    */
-  readonly settleTimeMs: number
+  readonly gracePeriodMs: number
   /** Changes older than this remain unknown. */
   readonly maxAgeMs: number
 }
 
-const defaultTimes: ResolutionTimes = { settleTimeMs: 60_000, maxAgeMs: 72 * 3_600_000 }
+const defaultTimes: ResolutionTimes = { gracePeriodMs: 60_000, maxAgeMs: 72 * 3_600_000 }
 
 interface ChangeTrackerOptions {
   readonly audit: Pick<AuditLog, 'recordOutcome' | 'recordResolution'>
@@ -179,7 +179,7 @@ function createOutcomeResolver(options: ChangeTrackerOptions, known: KnownVersio
     }
     const { result, evidence } = found.decision
     const versions = found.versions.length > 0 && { versions: found.versions }
-    const resolvedAt = since + times.settleTimeMs
+    const resolvedAt = since + times.gracePeriodMs
     // The outcomes of other changes of this time may decide it.
     const isEarly = Date.now() < resolvedAt && (result === 'absent' || result === 'undecided')
     if (isEarly) entry.nextAt = resolvedAt
@@ -188,7 +188,7 @@ function createOutcomeResolver(options: ChangeTrackerOptions, known: KnownVersio
       return { result: 'not_committed', evidence, lookups: entry.lookups, ...versions }
     else {
       entry.absentSince = Date.now()
-      entry.nextAt = entry.absentSince + times.settleTimeMs
+      entry.nextAt = entry.absentSince + times.gracePeriodMs
     }
     return undefined
   }

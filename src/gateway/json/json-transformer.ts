@@ -98,7 +98,7 @@ const maxDepth = 64
 const stepBytes = 4096
 
 /** A number in a list counts as this part of a value: vectors are long, but cheap to read. */
-const numberShare = 0.1
+const numberWeight = 0.1
 
 /**
  * Reads and edits a JSON text, and rejects one that parsers may read differently: it must be strict UTF-8 without a byte order
@@ -219,7 +219,7 @@ export class JsonTransformer {
     const at = skipSpaces(text, separator + 1)
     if (level.isList) {
       if (readKind(text, at) !== 'number') this.#countValue(1)
-      else if (this.#requested > 0) this.#countValue(numberShare)
+      else if (this.#requested > 0) this.#countValue(numberWeight)
       return at
     }
     const nameEnd = skipName(text, at)
@@ -256,8 +256,8 @@ export class JsonTransformer {
     object.hasMember = true
   }
 
-  #countValue(share: number): void {
-    this.#values += share
+  #countValue(weight: number): void {
+    this.#values += weight
     if (this.#values <= this.#maxValues) return
     throw refusal(
       'body_too_large',

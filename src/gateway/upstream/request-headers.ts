@@ -26,10 +26,10 @@ export function createRequestHeaders(
   const headers: string[] = []
   const { headers: sent, requestId, isLancedb } = request.head
   const { requestHeaders } = request.route.operation
-  for (const given of [sent, restated]) {
-    for (let index = 0; index < given.length; index += 2) {
-      const name = given[index] ?? ''
-      const value = given[index + 1] ?? ''
+  for (const fields of [sent, restated]) {
+    for (let index = 0; index < fields.length; index += 2) {
+      const name = fields[index] ?? ''
+      const value = fields[index + 1] ?? ''
       if (getHeaderDialect(name) !== undefined)
         headers.push(translateHeader(name, 'catalog', upstream.headerDialect), value)
       else if (upstream.allowedRequestHeaders.has(name) || requestHeaders.includes(name))

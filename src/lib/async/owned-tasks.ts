@@ -12,11 +12,11 @@ export interface TaskOwner {
  */
 export function ownedBy<Arguments extends unknown[], Result>(
   owner: TaskOwner,
-  task: (...given: Arguments) => Result,
-): (...given: Arguments) => Result | undefined {
-  return (...given) => {
+  task: (...args: Arguments) => Result,
+): (...args: Arguments) => Result | undefined {
+  return (...args) => {
     try {
-      return task(...given)
+      return task(...args)
     } catch (error) {
       fail(owner, error)
       return undefined

@@ -158,12 +158,12 @@ export function permissionFacts(
   if (isExtraOperationName(permission)) return extraOperationFacts
   const required = listFactsOf(permission)
   if (!isOperationName(permission)) {
-    const given: Partial<OperationFacts> = stated
+    const known: Partial<OperationFacts> = stated
     const constant = constantFacts(permission)
     return conditionFacts.reduce((facts, name) => {
       if (constant[name] !== pending) return facts
       const absent = required.some((one) => one.facts[name] === unknown) ? unknown : noFacts[name]
-      return { ...facts, [name]: given[name] ?? absent }
+      return { ...facts, [name]: known[name] ?? absent }
     }, constant)
   }
   if (beneath && required.some(({ on }) => on === 'beneath')) return subtreeFacts(permission)

@@ -8,7 +8,7 @@ import type { Locate, Position, ReportProblem } from './read-yaml.ts'
 export type Path = readonly (string | number)[]
 
 /** Where in a value a problem is: at a key of the map, or at a character of the text. */
-export interface ProblemPlace {
+export interface ProblemLocation {
   readonly key?: string
   readonly index?: number
 }
@@ -96,15 +96,15 @@ export class DocumentReader {
     return problems.length > 0 ? unreadable : fillText(value, instance)
   }
 
-  position(path: Path, place?: ProblemPlace): Position {
-    return this.document.locate(this.findOffset(path, place))
+  position(path: Path, location?: ProblemLocation): Position {
+    return this.document.locate(this.findOffset(path, location))
   }
 
   /** `problem` continues the name of the part. Characters are counted in texts that are the same for all values of `forEach`. */
-  report(path: Path, problem: string, place: ProblemPlace = {}): void {
-    const { index } = this.document.instance === undefined ? place : {}
+  report(path: Path, problem: string, location: ProblemLocation = {}): void {
+    const { index } = this.document.instance === undefined ? location : {}
     const at = index === undefined ? '' : ` (character ${index + 1})`
-    this.document.report(this.findOffset(path, place), (formatPath(path) || 'the document') + problem + at)
+    this.document.report(this.findOffset(path, location), (formatPath(path) || 'the document') + problem + at)
   }
 
   check(schema: z.ZodType, path: Path = []): void {
@@ -155,7 +155,7 @@ export class DocumentReader {
   }
 
   /** Returns the offset of a part or of a key of it; of the map that lacks it, or the key if it has no value. */
-  private findOffset(path: Path, { key }: ProblemPlace = {}): number {
+  private findOffset(path: Path, { key }: ProblemLocation = {}): number {
     const ofKey = key === undefined ? undefined : this.written.get(joinPath([...path, key]))?.key
     if (ofKey !== undefined) return ofKey.range[0]
     const written = this.written.get(joinPath(path))
@@ -207,13 +207,13 @@ const nodeOf = memoizeByObject((schema: z.ZodType) => toSchemaNode(schema))
 
 function suggestField(
   name: string,
-  place: Path,
+  at: Path,
   known: readonly string[],
   ofDocument: readonly string[],
 ): string {
-  const path = place.filter((key) => typeof key === 'string').join('.')
+  const path = at.filter((key) => typeof key === 'string').join('.')
   const removed = explainRemovedField(path)
   if (removed !== '') return removed
-  if (place.length > 1 && ofDocument.includes(name)) return '; it is a field of the document, next to "rules"'
+  if (at.length > 1 && ofDocument.includes(name)) return '; it is a field of the document, next to "rules"'
   return suggestSimilar(name, known) || `; the fields here are ${known.join(', ')}`
 }

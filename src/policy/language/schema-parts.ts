@@ -14,7 +14,7 @@ import { suggestSimilar, validateTimestamp } from '../../lib/index.ts'
 import { describeRegularExpression } from '../conditions/name-pattern.ts'
 import { describePlaceholder } from './for-each.ts'
 import type { PolicyVocabulary } from './policy-vocabulary.ts'
-import type { Path, ProblemPlace } from './document-reader.ts'
+import type { Path, ProblemLocation } from './document-reader.ts'
 
 /*
  * Parts of the schemas of the policy language. Errors state the expected value. `meta` has constraints that only editors
@@ -24,7 +24,7 @@ import type { Path, ProblemPlace } from './document-reader.ts'
 export type JsonSchema = z.core.JSONSchema.JSONSchema
 
 /** Reports a problem of a part of a value. The text continues the name of the part. */
-type Report = (problem: string, path?: Path, place?: ProblemPlace) => void
+type Report = (problem: string, path?: Path, location?: ProblemLocation) => void
 
 /**
  * Adds a check of values that have the right form and no unknown field, even if their parts have other problems. It may

@@ -94,13 +94,13 @@ export function readTest(
 ): Omit<DecisionTest, 'document' | 'file'> | undefined {
   const { isValid, value: test } = reader.read<z.output<ReturnType<typeof createTestSchema>>>(path)
   if (!isValid) return undefined
-  const { name = '', beneath = false, given } = test
+  const { name = '', beneath = false, given: facts } = test
   const principal = createCaller(test.as)
   const field = findObjectField(test)
   const id = (field && test[field]) ?? []
   const requests = [...vocabulary.cover(test.operations, 'allow').permissions]
     .filter((permission) => beneath || objectFieldFor(permission) === field)
-    .map((permission) => createWrittenRequest({ principal, permission, id, given, beneath }))
+    .map((permission) => createWrittenRequest({ principal, permission, id, facts, beneath }))
   return {
     line: reader.position(path).line,
     name,

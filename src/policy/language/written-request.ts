@@ -82,13 +82,13 @@ type WrittenFacts = Omit<z.output<ReturnType<typeof createFactsSchema>>, 'destin
 /** A request as people write it, in tests and commands. */
 export interface WrittenRequest extends Pick<AuthorizationRequest, 'principal' | 'permission' | 'id'> {
   /** Those that the operation does not have are ignored. */
-  readonly given?: WrittenFacts | undefined
+  readonly facts?: WrittenFacts | undefined
   /** Whether it is also about everything beneath the namespace. */
   readonly beneath?: boolean
 }
 
-export function createStatedFacts(given: WrittenFacts): StatedFacts {
-  const { mode, behavior, branch, tag, location, manifestPath, destination, metadata, properties } = given
+export function createStatedFacts(facts: WrittenFacts): StatedFacts {
+  const { mode, behavior, branch, tag, location, manifestPath, destination, metadata, properties } = facts
   return omitUndefinedFacts({
     mode: mode === undefined ? undefined : canonicalizeWord(mode),
     behavior: behavior === undefined ? undefined : canonicalizeWord(behavior),
@@ -111,10 +111,10 @@ export function createWrittenRequest({
   principal,
   permission,
   id,
-  given = {},
+  facts = {},
   beneath = false,
 }: WrittenRequest): AuthorizationRequest {
-  const { address = '192.0.2.1', now = '2026-01-01T00:00:00Z', context } = given
+  const { address = '192.0.2.1', now = '2026-01-01T00:00:00Z', context } = facts
   return {
     principal,
     permission,
@@ -125,7 +125,7 @@ export function createWrittenRequest({
       now: new Date(parseTimestamp(now)),
       context: toMap(context) ?? new Map(),
     },
-    operation: permissionFacts(permission, id, createStatedFacts(given), beneath),
+    operation: permissionFacts(permission, id, createStatedFacts(facts), beneath),
   }
 }
 
@@ -149,12 +149,12 @@ export function createCaller(written: z.output<typeof callerSchema> = {}): Princ
 
 /** Finds the facts that no request for any of the permissions states, each with the problem. */
 export function findUnstatedFacts(
-  given: { readonly [Fact in ConditionFact]?: unknown },
+  facts: { readonly [Fact in ConditionFact]?: unknown },
   permissions: ReadonlySet<Permission>,
 ): readonly (readonly [ConditionFact, problem: string])[] {
   const stated = new Set([...permissions].flatMap((permission) => [...factsStatedFor(permission)]))
   const own = stated.size === 0 ? 'no facts' : [...stated].join(', ')
   const problem = `requests for ${describePermissionSet(permissions)} state ${own}`
-  const unstated = conditionFacts.filter((fact) => given[fact] !== undefined && !stated.has(fact))
+  const unstated = conditionFacts.filter((fact) => facts[fact] !== undefined && !stated.has(fact))
   return unstated.map((fact) => [fact, problem])
 }

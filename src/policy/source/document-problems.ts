@@ -51,8 +51,8 @@ export function* findDocumentProblems(documents: readonly PolicyDocument[]): Ste
     const declared = document.isShadow ? all : inForce
     for (const rule of document.rules) {
       const at = { file: document.file, line: rule.line, column: rule.column }
-      for (const mistake of findMistakes(declared, document, rule))
-        problems.push({ ...at, message: `the rule "${rule.id}" ${mistake}` })
+      for (const problem of findRuleProblems(declared, document, rule))
+        problems.push({ ...at, message: `the rule "${rule.id}" ${problem}` })
     }
     yield
   }
@@ -111,7 +111,7 @@ function findOtherSpellings(declarations: readonly Declaration[]): readonly Poli
 
 const maxEdits = 2
 
-function* findMistakes(
+function* findRuleProblems(
   declared: PolicyTree,
   { namespace }: PolicyDocument,
   { effect, tables = [], condition, restriction }: PolicyRule,

@@ -8,7 +8,7 @@ import { eventually } from '../../support/eventually.ts'
 
 const quickly: GatewaySetup = {
   ...withUpstream(() => ({ credential: { header: 'authorization', value: 'Bearer of-the-gateway' } })),
-  tuning: { resolution: { settleTimeMs: 100, maxAgeMs: 3_600_000 } },
+  tuning: { resolution: { gracePeriodMs: 100, maxAgeMs: 3_600_000 } },
 }
 const commit = '/v1/table/sales$orders/version/create'
 const path = 'sales/orders/_versions/7.manifest'

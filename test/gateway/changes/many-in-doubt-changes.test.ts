@@ -13,7 +13,7 @@ async function startTracker(recordResolution: () => Promise<void>) {
     upstreams: { all: [] },
     metrics: createMetrics('0.0.0'),
     log: pino({ level: 'silent' }),
-    times: { settleTimeMs: 0 },
+    times: { gracePeriodMs: 0 },
   })
 }
 

@@ -40,7 +40,7 @@ export function lintConditions({ rule }: LocatedRule): readonly Remark[] {
     ...warn('fact', ...describeAbsentFacts(named, condition), ...describeDefaults(named, condition)),
     ...warn(
       'pattern',
-      ...describePatternMistakes(when).map((one) => `has a condition with a mistaken pattern: ${one}`),
+      ...describePatternProblems(when).map((one) => `has a condition with a mistaken pattern: ${one}`),
     ),
     ...warn('effect', ...parts.map((part) => `has a condition of which ${part}`)),
   ]
@@ -141,7 +141,7 @@ const comparisons: readonly string[] = ['==', '!=', 'in']
 const textFunctions: readonly string[] = ['startsWith', 'endsWith', 'contains']
 
 /** Describes texts in which `*` is an ordinary character, and regular expressions in `like`. */
-function describePatternMistakes(condition: string): readonly string[] {
+function describePatternProblems(condition: string): readonly string[] {
   return [...listNodes(parseCondition(condition).ast)].flatMap((node) => {
     const name = readCall(node)?.name ?? node.op
     const operands = [...childNodes(node.args)].flatMap((child) => (child.op === 'list' ? child.args : child))

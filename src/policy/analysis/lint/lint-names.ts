@@ -35,8 +35,8 @@ export function createNameCheck(
   return (about) => {
     const { document, rule } = about
     // A misspelt deny leaves data open. Of many names of teams and customers, some are alike.
-    const tell = rule?.effect === 'deny' ? warn : note
-    const lookAlikes = tell('name', ...findLookAlike(about))
+    const remark = rule?.effect === 'deny' ? warn : note
+    const lookAlikes = remark('name', ...findLookAlike(about))
     if (rule === undefined)
       return [...lookAlikes, ...warn('name', ...describeUnusedTags(document.tags, namedTags))]
     const own = { document, rule }
