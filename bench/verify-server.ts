@@ -47,7 +47,7 @@ export async function verifyServer(server: Verified, load: LoadSetup): Promise<v
     ...(server.credentials.includes('token') ? [['a forged token', forgedToken] as const] : []),
   ]
   for (const [what, headers] of refusals) {
-    const { status } = await exchange({ port: server.port, path: smallReadPath, headers })
+    const { status } = await send({ port: server.port, path: smallReadPath, headers })
     expectSame(`the status for ${what}`, status, 401)
   }
 }
@@ -59,9 +59,9 @@ async function verifyPaths(
 ): Promise<void> {
   const headers = credentialHeader(credential, callers)
   const statusOf = async (path: string): Promise<number | undefined> =>
-    (await exchange({ port, path, headers })).status
+    (await send({ port, path, headers })).status
   for (const path of [smallReadPath, smallReadPath.replace('$', '%24')]) {
-    const { status, digest } = await exchange({ port, path, headers })
+    const { status, digest } = await send({ port, path, headers })
     expectSame(
       `the small read with a ${credential} of ${path}`,
       [status, digest],
@@ -88,7 +88,7 @@ async function verifyBodies({ port, credentials }: Verified, { callers, bodies }
   const arrow = { ...json, 'content-type': arrowStreamType }
   const query = await readFile(bodies.file('query'))
   const path = `/v1/table/bench$${digestTable}/query`
-  const small = await exchange({ port, path, headers: json, body: query })
+  const small = await send({ port, path, headers: json, body: query })
   expectSame('the body of the JSON call', small.digest, digestResponse(query))
 
   const insertPath = `/v1/table/bench$${digestTable}/insert`
@@ -100,14 +100,14 @@ async function verifyBodies({ port, credentials }: Verified, { callers, bodies }
   ]
   for (const [size, how] of uploads) {
     const body = await readFile(bodies.file(`arrow-${size}`))
-    const { digest } = await exchange({ port, path: insertPath, headers: arrow, body, ...how })
+    const { digest } = await send({ port, path: insertPath, headers: arrow, body, ...how })
     expectSame(`the upload of ${size} (${JSON.stringify(how)})`, digest, digestResponse(body))
   }
   const wanted = digestOf(downloadOf(bodySizes['64m']))
   for (const framing of ['sized', 'chunked']) {
     for (const isSlow of [false, true]) {
       const table = `/v1/table/bench$${framing}-64m/query`
-      const { digest } = await exchange({ port, path: table, headers: json, body: query, isSlow })
+      const { digest } = await send({ port, path: table, headers: json, body: query, isSlow })
       expectSame(`the ${framing} download${isSlow ? ' by a slow client' : ''}`, digest, wanted)
     }
   }
@@ -128,7 +128,7 @@ interface Received {
   readonly digest: string
 }
 
-async function exchange(sent: Sent): Promise<Received> {
+async function send(sent: Sent): Promise<Received> {
   const { port, path, headers, body, isChunked = false, isSlow = false } = sent
   const framing = isChunked ? {} : { 'content-length': body?.length ?? 0 }
   const outgoing = request({

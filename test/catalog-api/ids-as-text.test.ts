@@ -34,10 +34,10 @@ it('a text is read as an id that is printed as the same id, or refused', () => {
   fc.assert(
     fc.property(
       fc.array(fc.oneof(difficultName, fc.constantFrom('/', '$', '')), { maxLength: 6 }),
-      (pieces) => {
+      (parts) => {
         let id: readonly string[]
         try {
-          id = parseIdentifierText(pieces.join(''))
+          id = parseIdentifierText(parts.join(''))
         } catch (error) {
           expect(error).toBeInstanceOf(CatalogError)
           return

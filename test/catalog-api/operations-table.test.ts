@@ -17,7 +17,7 @@ interface Documented {
   readonly required: readonly string[]
   readonly body: string
   readonly status: number
-  readonly answer: string
+  readonly response: string
   /** Documented error codes; null if none are documented. */
   readonly errors: readonly number[] | null
 }
@@ -48,9 +48,9 @@ describe('the operations table', () => {
 
   it.each(documented)('$name is as documented', (expected) => {
     const operation = getOperation(expected.name as (typeof operationNames)[number])
-    const { olderPath, query, access, answer, errors, ...same } = expected
+    const { olderPath, query, access, response, errors, ...same } = expected
     const served = [...operation.query.keys()].filter((name) => !tolerated[expected.name]?.includes(name))
-    expect(operation).toMatchObject({ ...same, response: answer })
+    expect(operation).toMatchObject({ ...same, response })
     expect(operation.forwardsAliases ? operation.aliases[0] : undefined).toBe(olderPath)
     expect(operation.effect === 'read' ? 'read' : 'write').toBe(access)
     expect(served.toSorted()).toEqual(query.toSorted())

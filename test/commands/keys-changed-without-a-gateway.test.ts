@@ -83,8 +83,8 @@ it('a start records what changed while no gateway ran, and the next one nothing'
   const judy = await create('judy')
   await keys('revoke', ada)
   const text = await readFile(inFolder('keys.yaml'), 'utf8')
-  const kept = text.split('\n').filter((line) => !line.includes(eve))
-  await writeFile(inFolder('keys.yaml'), kept.join('\n').replace('"principal":"bob"', '"principal":"bert"'))
+  const rest = text.split('\n').filter((line) => !line.includes(eve))
+  await writeFile(inFolder('keys.yaml'), rest.join('\n').replace('"principal":"bob"', '"principal":"bert"'))
   expect(await runGateway()).toMatchObject([
     {
       what: 'keys',

@@ -29,7 +29,7 @@ function errorsIn(lines: readonly string[], environment: Record<string, string> 
 const url = 'upstream: { url: https://catalog.example }'
 const mesh = 'identity: { clientCertificates: { name: mesh } }'
 
-it.each<[mistake: readonly string[], error: string]>([
+it.each<[lines: readonly string[], error: string]>([
   [['upstrem: {}'], 'g.yaml:1:1: upstrem: unknown setting; did you mean "upstream"?'],
   [['listen:', '  ports: 1'], 'g.yaml:2:3: listen.ports: unknown setting; did you mean "port"?'],
   [

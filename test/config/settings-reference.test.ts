@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
-import { settingsReference, settingsWithoutMeaning, unknownCommonSettings } from './settings-reference.ts'
+import { settingsReference, settingsWithoutDescription, unknownCommonSettings } from './settings-reference.ts'
 
 it('CONFIGURATION.md matches the code; npm run reference writes it', async () => {
   const file = await readFile(new URL('../../CONFIGURATION.md', import.meta.url), 'utf8')
@@ -8,7 +8,7 @@ it('CONFIGURATION.md matches the code; npm run reference writes it', async () =>
 })
 
 it('every setting has a description', () => {
-  expect(settingsWithoutMeaning()).toEqual([])
+  expect(settingsWithoutDescription()).toEqual([])
 })
 
 it('every common setting exists', () => {

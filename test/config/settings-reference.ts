@@ -11,7 +11,7 @@ interface ReferenceRow {
   readonly key: string
   readonly type: string
   readonly fallback: string
-  readonly meaning: string
+  readonly description: string
 }
 
 const gateway = { command: '`catalog-gateway serve --config FILE`', schema: gatewaySettingsSchema }
@@ -51,10 +51,10 @@ export function settingsReference(): string {
 }
 
 /** Lists settings of all commands without a description. */
-export function settingsWithoutMeaning(): readonly string[] {
+export function settingsWithoutDescription(): readonly string[] {
   return [gateway, catalog]
     .flatMap(({ schema }) => rowsBelow(toSchemaNode(schema), ''))
-    .filter(({ meaning }) => meaning === '')
+    .filter(({ description }) => description === '')
     .map(({ key }) => key)
 }
 
@@ -84,9 +84,9 @@ function listOf(
   described: Map<string, string>,
 ): string | undefined {
   if (rows.length === 0) return undefined
-  const lines = rows.map(({ key, type, fallback, meaning }) => {
+  const lines = rows.map(({ key, type, fallback, description }) => {
     const form = [type, fallback].filter(Boolean).join(', ')
-    const text = ` (${form}): ${meaning.replaceAll('<', '&lt;')}`
+    const text = ` (${form}): ${description.replaceAll('<', '&lt;')}`
     const earlier = text.length < 60 ? undefined : described.get(text)
     if (earlier === undefined) described.set(text, key)
     return `- \`${key}\`${referTo(earlier, key) ?? text}`
@@ -128,7 +128,7 @@ function rowsOf(node: SchemaNode, location: Location): readonly ReferenceRow[] {
   const also = name === undefined ? '' : ` Each has the members of \`${name}\`, and those below.`
   const others = Object.entries(item.properties ?? {}).filter(([member]) => shared?.[member] === undefined)
   return [
-    { ...own, meaning: own.meaning + also },
+    { ...own, description: own.description + also },
     ...rowsBelow({ ...item, properties: Object.fromEntries(others) }, `${key}[]`),
   ]
 }
@@ -142,7 +142,7 @@ function rowOf(node: SchemaNode, { key, parent }: Location): ReferenceRow {
     key,
     type: typeOf(node),
     fallback: isRequired ? 'required' : fallback,
-    meaning: node.description ?? '',
+    description: node.description ?? '',
   }
 }
 

@@ -26,9 +26,9 @@ async function isReady(adminUrl: string): Promise<boolean> {
 
 /** Starts a balancer of connections, as a Service is: one after the other goes to the next of these URLs. */
 async function startBalancer(urls: ReadonlySet<string>): Promise<string> {
-  let turn = 0
+  let count = 0
   const server = createServer((client) => {
-    const { port } = new URL([...urls][(turn += 1) % urls.size] ?? '')
+    const { port } = new URL([...urls][(count += 1) % urls.size] ?? '')
     const gateway = connect(Number(port), '127.0.0.1')
     client.pipe(gateway).pipe(client)
     for (const [one, other] of [

@@ -215,15 +215,15 @@ withHelm.each([
 })
 
 withHelm('an upgrade keeps the secrets of the cluster', async () => {
-  const kept = { [bootstrapKey]: { 'api-key': 'a2VwdA==' }, [catalogToken]: { token: 'YWxzbyBrZXB0' } }
-  const objects = Object.entries(kept).map(([name, data]) => ({
+  const existing = { [bootstrapKey]: { 'api-key': 'a2VwdA==' }, [catalogToken]: { token: 'YWxzbyBrZXB0' } }
+  const objects = Object.entries(existing).map(([name, data]) => ({
     apiVersion: 'v1',
     kind: 'Secret',
     metadata: { name },
     data,
   }))
   const secrets = (await renderInCluster(objects, ['--is-upgrade'])).filter(isGenerated)
-  expect(Object.fromEntries(secrets.map(({ metadata, data }) => [metadata.name, data]))).toEqual(kept)
+  expect(Object.fromEntries(secrets.map(({ metadata, data }) => [metadata.name, data]))).toEqual(existing)
 })
 
 const workload = 'release-catalog-gateway'

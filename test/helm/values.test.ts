@@ -299,10 +299,10 @@ describe.skipIf(helms.length === 0)('the values', () => {
     '%s: what pods can be told is in the pod of the %s as it is written',
     async (values, component, part) => {
       const whole = getMembers(parse(await readFile(valuesFile(values), 'utf8')))
-      const given = part === '' ? whole : getMembers(whole[part])
+      const selected = part === '' ? whole : getMembers(whole[part])
       const { pod, annotations } =
         podsOf(manifestsOf(values)).find((each) => each.component === component) ?? {}
-      const text = JSON.stringify(given).replaceAll('{{ .Release.Name }}', 'release')
+      const text = JSON.stringify(selected).replaceAll('{{ .Release.Name }}', 'release')
       const resolved = JSON.parse(text) as Readonly<Record<string, readonly object[]>>
       const keys = ['nodeSelector', 'tolerations', 'affinity', 'priorityClassName', 'imagePullSecrets']
       for (const key of [...keys, 'hostAliases', 'dnsPolicy', 'dnsConfig', 'initContainers']) {

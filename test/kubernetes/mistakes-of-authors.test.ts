@@ -200,9 +200,9 @@ describe.skipIf(helms.length === 0)('mistakes of authors', () => {
   afterAll(() => server?.close())
 
   it('the API server refuses 27 of 36 at once', async () => {
-    const mistakes = { ...refused, ...reported }
-    expect(Object.keys(mistakes)).toHaveLength(36)
-    const names = await listRefused('catalog', mistakes)
+    const invalid = { ...refused, ...reported }
+    expect(Object.keys(invalid)).toHaveLength(36)
+    const names = await listRefused('catalog', invalid)
     expect(names).toEqual(Object.keys(refused))
     expect(names).toHaveLength(27)
   })

@@ -31,7 +31,7 @@ const misread: readonly (readonly [target: string, body: object])[] = [credentia
 )
 
 /** Bodies with the credential where the gateway refuses it, or that are no JSON. */
-const mistakes: readonly (readonly [target: string, body: object | string])[] = [
+const malformed: readonly (readonly [target: string, body: object | string])[] = [
   ['/v1/secret/token/create', { value: [credential] }],
   ['/v1/secret/token/create', { value: { text: credential } }],
   ['/admin/authz/acl/add', { ...grant, subject: [subject] }],
@@ -65,7 +65,7 @@ it('gets into no log, audit record, metric or error', async () => {
   }
   const refusals = await Promise.all([
     ...requests.map(([target, body]) => post(target, body, 'nobody')),
-    ...mistakes.map(([target, body]) => post(target, body)),
+    ...malformed.map(([target, body]) => post(target, body)),
   ])
   expect(new Set(refusals.map(({ status }) => status))).toEqual(new Set([400, 403]))
   expect(upstream.requests).toEqual([])

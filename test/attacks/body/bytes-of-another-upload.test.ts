@@ -19,7 +19,7 @@ interface Upload {
   /** How much the client writes at a time. */
   readonly writeBytes: number
   /** Where the client resets its connection; 1 for a complete upload. */
-  readonly sentShare: number
+  readonly sentRatio: number
   readonly catalog: 'reads' | 'reads slowly' | 'refuses at once' | 'resets in the middle'
   /** Uploads before this one on the same connection. */
   readonly repeats: number
@@ -31,7 +31,7 @@ const uploads = fc.record<Upload>({
     nil: undefined,
   }),
   writeBytes: fc.constantFrom(10_000, 65_536, 700_000, 8 * mebibyte),
-  sentShare: fc.constantFrom(1, 1, 1, 0.3, 0.9),
+  sentRatio: fc.constantFrom(1, 1, 1, 0.3, 0.9),
   catalog: fc.constantFrom('reads', 'reads', 'reads slowly', 'refuses at once', 'resets in the middle'),
   repeats: fc.nat(2),
 })
@@ -46,10 +46,10 @@ function writtenBody(index: number, { bytes }: Upload): Buffer {
 function frame(body: Buffer, { chunkBytes }: Upload): { readonly header: string; readonly bytes: Buffer } {
   if (chunkBytes === undefined) return { header: `content-length: ${body.length}`, bytes: body }
   const parts: Buffer[] = []
-  for (let at = 0, turn = 0; at < body.length; turn += 1) {
-    const chunk = body.subarray(at, at + (chunkBytes[turn % chunkBytes.length] ?? 1_000))
+  for (let at = 0, count = 0; at < body.length; count += 1) {
+    const chunk = body.subarray(at, at + (chunkBytes[count % chunkBytes.length] ?? 1_000))
     // At most a hundred small chunks.
-    const data = turn > 100 ? body.subarray(at) : chunk
+    const data = count > 100 ? body.subarray(at) : chunk
     parts.push(Buffer.from(`${data.length.toString(16)}\r\n`), data, Buffer.from('\r\n'))
     at += data.length
   }
@@ -71,7 +71,7 @@ async function send(
   for (let repeat = 0; repeat <= upload.repeats; repeat += 1) {
     const { header, bytes } = frame(writtenBody(index, upload), upload)
     const isLast = repeat === upload.repeats
-    const end = isLast ? Math.ceil(bytes.length * upload.sentShare) : bytes.length
+    const end = isLast ? Math.ceil(bytes.length * upload.sentRatio) : bytes.length
     const type = 'content-type: application/vnd.apache.arrow.stream'
     connection.write(
       `POST ${target} HTTP/1.1\r\nhost: g\r\nx-api-key: ${key}\r\n${type}\r\n${header}\r\n\r\n`,
@@ -139,7 +139,7 @@ it('an upload never contains bytes of another one', async () => {
     )
     expect(foreign).toEqual([])
     all.forEach((upload, index) => {
-      if (!upload.catalog.startsWith('reads') || upload.sentShare < 1) return
+      if (!upload.catalog.startsWith('reads') || upload.sentRatio < 1) return
       const digest = createHash('sha256').update(writtenBody(index, upload)).digest('hex')
       expect(statuses[index]).toBe('200')
       expect(complete.filter((each) => each === `${index} ${digest}`)).toHaveLength(upload.repeats + 1)

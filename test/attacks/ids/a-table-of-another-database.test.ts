@@ -208,12 +208,12 @@ describe('an id in a response', () => {
       { namespace: ['x1'], properties: { id: 'x1$t' }, schema: { fields: [{ id: ['x1'] }] } },
       { namespace: [], properties: { id: 'x1$t' }, schema: { fields: [{ id: ['x1'] }] } },
     ],
-  ])('to %s is relative: %j', async (target, answer, expected) => {
+  ])('to %s is relative: %j', async (target, response, expected) => {
     const { gateway, upstream } = shared
-    upstream.answering = respondWith(200, answer)
+    upstream.answering = respondWith(200, response)
     expect((await gateway.post(target, { headers: x1 })).json).toEqual(expected)
     const absolute = target.replace('/v1/table/', () => '/v1/table/x1$')
-    expect((await gateway.post(absolute)).json).toEqual(answer)
+    expect((await gateway.post(absolute)).json).toEqual(response)
   })
 })
 

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextIteration } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { getOperation } from '../../../src/catalog-api/operations.ts'
 import { createOutcome } from '../../../src/gateway/changes/outcome.ts'
@@ -10,18 +10,18 @@ import { runInSlices } from '../../../src/lib/index.ts'
 const metadata = Object.fromEntries(Array.from({ length: 200_000 }, (_, index) => [`k${index}`, 'x']))
 
 /** Turns of the event loop until the work is over. */
-async function countTurns(work: Promise<unknown>): Promise<number> {
-  const state = { isOver: false, turns: 0 }
+async function countIterations(work: Promise<unknown>): Promise<number> {
+  const state = { isOver: false, iterations: 0 }
   void work.finally(() => (state.isOver = true))
-  for (; !state.isOver; state.turns += 1) await nextTurn()
-  return state.turns
+  for (; !state.isOver; state.iterations += 1) await nextIteration()
+  return state.iterations
 }
 
 it('a description of a restricted table is cut in slices', async () => {
   const field = { name: 'id', nullable: true, type: { type: 'int64' }, metadata }
   const body = Buffer.from(JSON.stringify({ metadata, version: 7, schema: { fields: [field], metadata } }))
   const trimmed = runInSlices(trimDescription(body, new Map([['id', 'number']])))
-  expect(await countTurns(trimmed)).toBeGreaterThan(5)
+  expect(await countIterations(trimmed)).toBeGreaterThan(5)
   expect(JSON.parse(String(await trimmed))).toEqual({
     version: 7,
     schema: { fields: [{ name: 'id', nullable: true, type: { type: 'int64' } }] },
@@ -40,6 +40,6 @@ it('the version of a change is read in slices', async () => {
     principal: { name: 'al' },
   }
   const outcome = createOutcome({ status: 200, headers: [], body }, request as never, performance.now())
-  expect(await countTurns(outcome)).toBeGreaterThan(5)
+  expect(await countIterations(outcome)).toBeGreaterThan(5)
   expect(await outcome).toMatchObject({ result: 'committed', version: 7, versions: [{ id, version: 7 }] })
 })

@@ -8,7 +8,7 @@ import { policyOf, ruleFor } from '../support/policy-templates.ts'
 // One listing of a caller that sees nothing made 33 calls; 64 at once used nearly all connections to the catalog.
 const maxConnections = 32
 /** Half of the connections for listings, which are an eighth of all. */
-const share = 2
+const limit = 2
 
 const tables = Array.from({ length: 40_000 }, (_, index) => `t${String(index).padStart(5, '0')}`)
 
@@ -64,11 +64,11 @@ it('gives the listings of one caller half of the connections for listings', asyn
       .get('/v1/namespace/sales/table/list', { as: 'mallory', signal: client.signal })
       .catch(() => undefined),
   )
-  await eventually(() => expect(upstream.requests).toHaveLength(share))
+  await eventually(() => expect(upstream.requests).toHaveLength(limit))
   for (const target of ['/v1/namespace/$/list', '/v1/table/t/describe'])
     await gateway.post(target, target.endsWith('list') ? {} : { body: {} })
   // Both requests of another caller have passed the 62 listings that wait.
-  expect(upstream.requests.slice(share)).toHaveLength(2)
+  expect(upstream.requests.slice(limit)).toHaveLength(2)
   client.abort()
   await Promise.all(listings)
 })

@@ -63,8 +63,8 @@ describe('verification of a changed log', () => {
     const keys = [await keyOf(folder)]
     const good = await readFile(path)
     const file = await open(path, 'r+')
-    const places = everyInTheLongForm([...good.keys()], 11)
-    for (const at of [...places, good.length - 1]) {
+    const positions = everyInTheLongForm([...good.keys()], 11)
+    for (const at of [...positions, good.length - 1]) {
       await file.write(Buffer.of((good[at] ?? 0) ^ (1 << (at % 8))), 0, 1, at)
       const { ok, tornTail } = await verifyAuditLog(folder, keys)
       // Without its last newline, the newest chain looks as after a crash.

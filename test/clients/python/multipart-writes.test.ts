@@ -14,8 +14,8 @@ const description = {
 }
 
 /** Responds like a server of LanceDB 0.4 that refuses the parts of the third write. */
-function answerAsServer(upstream: RecordingUpstream): void {
-  let begun = 0
+function respondAsServer(upstream: RecordingUpstream): void {
+  let writes = 0
   let newest = 1
   upstream.answering = (arrival, ...rest) => {
     const { pathname, searchParams } = new URL(arrival.target, upstream.url)
@@ -23,7 +23,7 @@ function answerAsServer(upstream: RecordingUpstream): void {
     const respond = (): object => {
       if (isRefused) return { error: 'part refused', code: 13 }
       if (pathname.endsWith('/describe')) return description
-      if (pathname.endsWith('/create')) return { upload_id: `upload-${(begun += 1)}` }
+      if (pathname.endsWith('/create')) return { upload_id: `upload-${(writes += 1)}` }
       return pathname.endsWith('/complete') ? { version: (newest += 1) } : {}
     }
     const headers = { 'content-type': 'application/json', 'phalanx-version': '0.4.0' }
@@ -35,7 +35,7 @@ it('a real client inserts in parts, and overwrites with them', async ({ skip }) 
   const environment: PythonEnvironment = 'lancedb-0.40.0'
   skip(!inject('installedClients').includes(environment), `${environment} is not installed`)
   const { gateway, upstream } = await startGatewayAndUpstream()
-  answerAsServer(upstream)
+  respondAsServer(upstream)
   const command = scriptCommand(environment, 'lancedb_multipart_scenario.py')
   const passed = await runScenario(command, gateway.url, gateway.key('dev'))
   expect(passed).toEqual(['append', 'overwrite', 'a failed part'])

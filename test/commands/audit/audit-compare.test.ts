@@ -50,7 +50,7 @@ async function compare(catalog: Catalog, parameters: readonly string[] = [], aud
   }
   await log.close()
   const end = await runCommand(['audit', 'compare', '--config', config, ...parameters])
-  return { ...end, requests: upstream.requests, kept: await readComparison(join(folder, 'audit')) }
+  return { ...end, requests: upstream.requests, saved: await readComparison(join(folder, 'audit')) }
 }
 
 function listPage(catalog: Catalog, path: string, query: URLSearchParams): { status?: number; body: object } {
@@ -94,7 +94,7 @@ it('names each version that no record explains, with its table, branch and time'
     'sales/eu/new': { main: [{ version: 1 }] },
     other: { main: since(4) },
   }
-  const { status, output, messages, kept } = await compare(catalog)
+  const { status, output, messages, saved } = await compare(catalog)
   expect(status).toBe(1)
   expect(output.split('\n').toSorted()).toEqual(
     [
@@ -107,8 +107,8 @@ it('names each version that no record explains, with its table, branch and time'
   )
   expect(messages).toContain('6 versions of 3 tables compared\n')
   expect(messages).toContain('4 versions without a record that explains it')
-  expect(kept).toMatchObject({ tables: 3, versions: 6, unexplained: 4, problems: [] })
-  expect(kept?.found).toContainEqual({
+  expect(saved).toMatchObject({ tables: 3, versions: 6, unexplained: 4, problems: [] })
+  expect(saved?.found).toContainEqual({
     id: ['sales', 'orders'],
     branch: 'dev',
     version: 2,

@@ -32,7 +32,7 @@ it.for<[name: string, parameters: (location: string) => readonly string[]]>([
 ])('%s refuses a place that holds no policy', async ([name, parameters]) => {
   for (const [location, message] of await locations()) {
     const { status, output, messages } = await runCommand([...name.split(' '), ...parameters(location)])
-    expect({ place: location, status, output }).toEqual({ place: location, status: 1, output: '' })
+    expect({ location, status, output }).toEqual({ location, status: 1, output: '' })
     expect(messages).toMatch(message)
   }
 })

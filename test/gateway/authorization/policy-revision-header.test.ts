@@ -17,8 +17,8 @@ it.each<[what: string, method: 'GET' | 'POST', target: string, status: number, a
     response.setHeader('X-Catalog-Policy-Revision', 'forged')
     response.end('{"tables":[]}')
   }
-  const answer = await shared.gateway.send(method, target, { as })
-  expect(answer).toMatchObject({ status, headers: { [policyRevisionHeader]: await revision() } })
+  const response = await shared.gateway.send(method, target, { as })
+  expect(response).toMatchObject({ status, headers: { [policyRevisionHeader]: await revision() } })
 })
 
 it('errors of the body or of the upstream name the policies that allowed the request', async () => {

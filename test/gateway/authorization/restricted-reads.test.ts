@@ -34,11 +34,11 @@ const rows = "((`region` = 'EU') AND (`tenant` IN ('a', 'b''c')))"
 const visible = ['id', 'name', 'person.city', 'ok', 'v']
 const arrow = { 'content-type': 'application/vnd.apache.arrow.file' }
 
-const answerOf = (...names: string[]): Buffer =>
+const encodeColumns = (...names: string[]): Buffer =>
   encodeFile(tableFromArrays(Object.fromEntries(names.map((name) => [name, [1]]))))
 
 beforeEach(() => {
-  shared.upstream.answering = respondWith(200, answerOf(), arrow)
+  shared.upstream.answering = respondWith(200, encodeColumns(), arrow)
 })
 
 async function forwarded(): Promise<unknown> {
@@ -104,16 +104,16 @@ it('a description has the visible columns only', async () => {
 })
 
 it('a response with a column that was not asked for is refused', async () => {
-  shared.upstream.answering = respondWith(200, answerOf('id', 'ssn'))
+  shared.upstream.answering = respondWith(200, encodeColumns('id', 'ssn'))
   const response = await shared.gateway.post('/v1/table/sales$orders/query', { as: 'analyst', body: {} })
   expectError(response, { kind: 'ServiceUnavailable', status: 502, says: 'not asked for' })
   expect(response.bytes.toString()).not.toContain('ssn')
 })
 
 it('a response that arrives at once is sent once, and the connection remains open', async () => {
-  const answer = answerOf('id', 'v')
+  const encoded = encodeColumns('id', 'v')
   shared.upstream.answering = (_request, response) => {
-    response.writeHead(200, { 'content-length': answer.length }).end(answer)
+    response.writeHead(200, { 'content-length': encoded.length }).end(encoded)
   }
   const query = (connection: string): string =>
     keyedRequest(shared.gateway, 'analyst', 'POST /v1/table/sales$orders/query', [
@@ -121,7 +121,7 @@ it('a response that arrives at once is sent once, and the connection remains ope
       'content-length: 0',
     ])
   const responses = await sendRaw(shared.gateway.url, query('keep-alive') + query('close'))
-  expect(responses.map(({ bytes }) => bytes.equals(answer))).toEqual([true, true])
+  expect(responses.map(({ bytes }) => bytes.equals(encoded))).toEqual([true, true])
 })
 
 it('an error of the catalog says nothing of hidden rows and columns', async () => {

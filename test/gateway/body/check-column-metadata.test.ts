@@ -23,7 +23,7 @@ const entriesOf = (key: Field, value: Field): DataType =>
   new Map_(new Field('entries', new Struct<{ key: DataType; value: DataType }>([key, value]), false))
 
 /** Types with the field among their parts. */
-const places: Readonly<Record<string, (field: Field) => DataType>> = {
+const nestings: Readonly<Record<string, (field: Field) => DataType>> = {
   'a struct': (field) => new Struct([plain, field]),
   'a list': (field) => new List(field),
   'a list of a fixed size': (field) => new FixedSizeList(2, field),
@@ -34,10 +34,10 @@ const places: Readonly<Record<string, (field: Field) => DataType>> = {
   'a sparse union': (field) => new SparseUnion([0, 1], [plain, field]),
 }
 const types: readonly (readonly [what: string, of: (field: Field) => DataType])[] = Object.entries(
-  places,
+  nestings,
 ).flatMap(([what, of]) => [
   [what, of] as const,
-  ...Object.entries(places).map(
+  ...Object.entries(nestings).map(
     ([inner, ofInner]) =>
       [`${inner} in ${what}`, (field: Field) => of(new Field('inner', ofInner(field), true))] as const,
   ),

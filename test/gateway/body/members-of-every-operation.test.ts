@@ -12,7 +12,7 @@ import { isThorough } from '../../support/thorough.ts'
 const shared = useSharedGateway()
 
 /** An object or list in a body: the names that lead to it, and how to write it around a value. */
-interface Place {
+interface Container {
   readonly path: readonly string[]
   readonly form: JsonForm
   readonly wrap: (value: unknown) => unknown
@@ -24,20 +24,20 @@ const operations = operationNames.filter(
 )
 
 /** Objects with closed members, each form once. */
-function listPlaces(operation: OperationName): readonly Place[] {
-  const places: Place[] = []
+function listContainers(operation: OperationName): readonly Container[] {
+  const containers: Container[] = []
   const visited = new Set<JsonForm>()
-  const visit = (place: Place): void => {
-    const { form, path, wrap } = place
+  const visit = (container: Container): void => {
+    const { form, path, wrap } = container
     if (visited.has(form)) return
     visited.add(form)
     if (form.items !== undefined) visit({ path, form: form.items, wrap: (value) => wrap([value]) })
-    if (form.kinds.has('object') && form.others === undefined) places.push(place)
+    if (form.kinds.has('object') && form.others === undefined) containers.push(container)
     for (const [name, member] of form.members)
       visit({ path: [...path, name], form: member, wrap: (value) => wrap({ [name]: value }) })
   }
   visit({ path: [], form: getRequestForm(getOperation(operation)), wrap: (value) => value })
-  return places.filter(({ path }) => path[0] !== 'identity')
+  return containers.filter(({ path }) => path[0] !== 'identity')
 }
 
 const misspellings: readonly ((name: string) => string)[] = [
@@ -62,43 +62,43 @@ const samples: Readonly<Record<JsonKind, unknown>> = {
 const kinds = Object.keys(samples) as JsonKind[]
 
 /** Returns all cases in the long form; in the short one another one for each `index`. */
-function turn<Case>(cases: readonly Case[], index: number): readonly Case[] {
+function selectCases<Case>(cases: readonly Case[], index: number): readonly Case[] {
   return isThorough ? cases : cases.filter((_, at) => at === index % cases.length)
 }
 
 it.each(operations)('%s takes only the members of its schema, at every depth', async (name) => {
   const { path, members = {} } = createMinimalRequest(name)
   const target = `${path}?${await createAcceptedQuery(name, shared)}`
-  const faults: unknown[] = []
+  const failures: unknown[] = []
   const expectRefused = async (body: unknown, what: string): Promise<void> => {
     const merged = isObject(body) ? { ...members, ...body } : body
     const response = await shared.gateway.post(target, { body: merged as object })
     if (response.status !== 400 || shared.upstream.requests.length > 0)
-      faults.push([what, response.status, body])
+      failures.push([what, response.status, body])
     shared.upstream.requests.length = 0
   }
-  const places = listPlaces(name)
+  const containers = listContainers(name)
   let first = 0
-  expect(places.length).toBeGreaterThan(0)
-  for (const { path: parents, form, wrap } of places) {
+  expect(containers.length).toBeGreaterThan(0)
+  for (const { path: parents, form, wrap } of containers) {
     const where = parents.join('.')
     await expectRefused(wrap({ unheard_of: 1 }), `${where}.unheard_of`)
     for (const [known, member] of form.members) {
       const [kind = 'string'] = member.kinds
       first += 1
-      for (const misspell of turn(misspellings, first)) {
+      for (const misspell of selectCases(misspellings, first)) {
         const other = misspell(known)
         if (form.members.has(other)) continue
         await expectRefused(wrap({ [other]: samples[kind] }), `${where}.${other}`)
       }
       if (known === 'identity') continue
       const wrongKinds = kinds.filter((wrong) => !member.kinds.has(wrong))
-      for (const wrong of turn(wrongKinds, first)) {
+      for (const wrong of selectCases(wrongKinds, first)) {
         await expectRefused(wrap({ [known]: samples[wrong] }), `${where}.${known} is a ${wrong}`)
       }
     }
   }
-  expect(faults).toEqual([])
+  expect(failures).toEqual([])
 })
 
 it.each(operations)('%s takes null for each member that it does not require', async (name) => {

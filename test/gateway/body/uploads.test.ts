@@ -34,11 +34,11 @@ it.each(['in chunks', 'with a length'])('16 MiB %s reach the upstream byte for b
     request.once('end', () => response.end('{}'))
   }
   const length = 16 * mebibyte
-  const answer = await gateway.post(insert, {
+  const response = await gateway.post(insert, {
     body: upload(length, (chunk) => sent.update(chunk)),
     headers: how === 'with a length' ? { 'content-length': String(length) } : {},
   })
-  expect(answer).toMatchObject({ status: 200 })
+  expect(response).toMatchObject({ status: 200 })
   expect(received.digest('hex')).toBe(sent.digest('hex'))
   const [arrival = { rawHeaders: [] }] = upstream.requests
   expect([getHeaderValues(arrival, 'content-length'), getHeaderValues(arrival, 'transfer-encoding')]).toEqual(
@@ -59,11 +59,11 @@ it('an upload waits for a slow upstream', async () => {
     request.once('end', () => response.end('{}'))
     resume.resolve(() => request.resume())
   }
-  const answer = gateway.post(insert, { body: upload(length, (chunk) => (taken += chunk.length)) })
+  const response = gateway.post(insert, { body: upload(length, (chunk) => (taken += chunk.length)) })
   const goOn = await resume.promise
   // The buffers of the kernel hold several megabytes.
   expect(await waitUntilStable(() => taken, 300)).toBeLessThan(64 * mebibyte)
   goOn()
-  expect(await answer).toMatchObject({ status: 200 })
+  expect(await response).toMatchObject({ status: 200 })
   expect(received).toBe(length)
 })

@@ -16,9 +16,9 @@ const staged = { version: 7, manifest_path: `${path}-x`, manifest_size: 100, e_t
 const final = { version: 7, manifest_path: path, manifest_size: 100, e_tag: 'tag' }
 
 /** Closes the connection of changes, and responds to lookups. */
-function breakingOff(answer: RequestHandler): RequestHandler {
+function breakingOff(respond: RequestHandler): RequestHandler {
   return (arrival, response, request) => {
-    if (arrival.target.includes('/describe')) answer(arrival, response, request)
+    if (arrival.target.includes('/describe')) respond(arrival, response, request)
     else void arrival.body.catch(() => undefined).then(() => response.socket?.destroy())
   }
 }
@@ -34,7 +34,7 @@ async function resolvedIn(auditFolder: string) {
 
 const notThere = respondWith(404, { error: 'no such version', code: 11 })
 
-it.each<[what: string, answer: RequestHandler, expected: object]>([
+it.each<[what: string, respond: RequestHandler, expected: object]>([
   [
     'the staged manifest is there',
     respondWith(200, { version: final }),
@@ -66,10 +66,10 @@ it.each<[what: string, answer: RequestHandler, expected: object]>([
   expect(resolved).toMatchObject([
     { ...expected, request: intent?.request, intentSeq: intent?.seq, intentChain: intent?.chain },
   ])
-  const [, question] = upstream.requests
-  expect(question).toMatchObject({ method: 'POST', target: '/v1/table/sales%24orders/version/describe' })
-  expect(JSON.parse(String(await question?.body))).toEqual({ id: ['sales', 'orders'], version: 7 })
-  expect(getHeaderValues(question ?? { rawHeaders: [] }, 'authorization')).toEqual(['Bearer of-the-gateway'])
+  const [, lookup] = upstream.requests
+  expect(lookup).toMatchObject({ method: 'POST', target: '/v1/table/sales%24orders/version/describe' })
+  expect(JSON.parse(String(await lookup?.body))).toEqual({ id: ['sales', 'orders'], version: 7 })
+  expect(getHeaderValues(lookup ?? { rawHeaders: [] }, 'authorization')).toEqual(['Bearer of-the-gateway'])
 })
 
 it('absence requires two lookups; a version found by the second belongs to the change', async () => {
@@ -120,8 +120,8 @@ it('retention keeps intents that are being resolved', async () => {
   let isSilent = true
   upstream.answering = (arrival, response, request) => {
     const lookup = isSilent ? respondWith(503, {}) : respondWith(200, { version: final })
-    const answer = arrival.target.includes('orders') ? breakingOff(lookup) : respondWith(200, {})
-    answer(arrival, response, request)
+    const respond = arrival.target.includes('orders') ? breakingOff(lookup) : respondWith(200, {})
+    respond(arrival, response, request)
   }
   const fill = async (): Promise<void> => {
     for (let n = 0; n < 12; n += 1)

@@ -34,9 +34,9 @@ function startReplica(upstream: RecordingUpstream): Promise<TestedGateway> {
 }
 
 async function begin(gateway: TestedGateway, query = ''): Promise<string> {
-  const begun = await gateway.post(`${table}/multipart_write/create${query}`)
-  expect(begun.status).toBe(200)
-  return encodeURIComponent((begun.json as { upload_id: string }).upload_id)
+  const created = await gateway.post(`${table}/multipart_write/create${query}`)
+  expect(created.status).toBe(200)
+  return encodeURIComponent((created.json as { upload_id: string }).upload_id)
 }
 
 it('every step may go through another replica, and the upstream gets its own id', async () => {

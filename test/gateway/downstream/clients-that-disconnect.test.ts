@@ -62,13 +62,13 @@ it.each(['before the answer', 'in the middle of it'])(
       if (when !== 'before the answer') response.writeHead(200).write('half of it')
     }
     const leave = new AbortController()
-    const answer = gateway.open('POST', '/v1/table/orders/query', { body: {}, signal: leave.signal })
+    const response = gateway.open('POST', '/v1/table/orders/query', { body: {}, signal: leave.signal })
     await eventually(() => expect(upstream.requests).toHaveLength(1))
     if (when === 'before the answer') {
       leave.abort()
-      await expect(answer).rejects.toThrow()
+      await expect(response).rejects.toThrow()
     } else {
-      const { body } = await answer
+      const { body } = await response
       await once(body, 'readable')
       body.on('error', () => undefined)
       leave.abort()

@@ -63,9 +63,9 @@ it('does not forward hop-by-hop headers of the upstream, including those listed 
       ),
     )
   }
-  const answer = await gateway.post('/v1/table/orders/describe')
-  expect(answer).toMatchObject({ status: 200, json: {}, headers: { 'x-lancedb-version': '3' } })
-  const names = Object.keys(answer.headers).filter((name) => name !== 'date')
+  const response = await gateway.post('/v1/table/orders/describe')
+  expect(response).toMatchObject({ status: 200, json: {}, headers: { 'x-lancedb-version': '3' } })
+  const names = Object.keys(response.headers).filter((name) => name !== 'date')
   expect(names.toSorted()).toEqual([
     'connection',
     'content-type',
@@ -75,5 +75,5 @@ it('does not forward hop-by-hop headers of the upstream, including those listed 
     'x-lancedb-version',
     'x-request-id',
   ])
-  expect(answer.headers).toMatchObject({ connection: 'keep-alive', 'keep-alive': 'timeout=75' })
+  expect(response.headers).toMatchObject({ connection: 'keep-alive', 'keep-alive': 'timeout=75' })
 })

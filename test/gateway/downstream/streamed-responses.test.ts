@@ -37,14 +37,14 @@ it('waits for a slow client longer than for a silent upstream, and sends the com
       response,
     )
   }
-  const answer = await gateway.open('POST', query, { body: {} })
+  const response = await gateway.open('POST', query, { body: {} })
   expect(await waitUntilStable(() => stated, 2 * responseBodyTimeoutMs)).toBeLessThan(32 * mebibyte)
   const received = createHash('sha256')
-  for await (const part of answer.body) received.update(part as Buffer)
+  for await (const part of response.body) received.update(part as Buffer)
   const expected = createHash('sha256')
   for (let count = 0; count < chunks; count += 1) expected.update(chunk)
   expect(received.digest('hex')).toBe(expected.digest('hex'))
-  expect(answer).toMatchObject({ statusCode: 200, headers: arrow })
+  expect(response).toMatchObject({ statusCode: 200, headers: arrow })
 })
 
 it('streams a response as it arrives', async () => {

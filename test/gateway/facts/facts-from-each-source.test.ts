@@ -114,7 +114,7 @@ interface Case {
   readonly request: StatedRequest
   readonly status: 200 | 400 | 403
   /** The expected value, and its locations. */
-  readonly arrives?: Readonly<{ value: unknown; places: readonly FactSourcePath[] }>
+  readonly arrives?: Readonly<{ value: unknown; locations: readonly FactSourcePath[] }>
 }
 
 /** All non-empty sets of locations. */
@@ -128,7 +128,7 @@ function subsets(locations: readonly FactSourcePath[]): FactSourcePath[][] {
 /** What a request must state in addition, so that the fact alone decides. */
 function besides(name: OperationName, fact: FactName): Statement[] {
   return name === 'RenameTable' && fact === 'newNamespace'
-    ? [{ place: 'body.new_table_name', value: 'archive' }]
+    ? [{ location: 'body.new_table_name', value: 'archive' }]
     : []
 }
 
@@ -140,14 +140,14 @@ function casesOf(name: OperationName, fact: FactName, locations: readonly FactSo
   const [right, wrong] = valuesOf(name, fact)
   const say = (value: unknown, at: readonly FactSourcePath[]): Statement[] => [
     ...besides(name, fact),
-    ...at.map((location) => ({ place: location, value })),
+    ...at.map((location) => ({ location, value })),
   ]
   const asks = fact in asking
   const as = asks ? 'limited' : fact
   const isUnknown = fact === 'branch' && getOperation(name).unknownBranch === 'always'
   const cases = subsets(locations).flatMap((at): Case[] => {
     const stating = request(name, say(right, at))
-    const arrives = { value: right, places: locationsOf(stating, fact, at, locations) }
+    const arrives = { value: right, locations: locationsOf(stating, fact, at, locations) }
     if (asks) {
       return [
         { what: `${at.join()} asks`, as, request: stating, status: 403 },
@@ -163,7 +163,7 @@ function casesOf(name: OperationName, fact: FactName, locations: readonly FactSo
   cases.push(unstated(name, fact, as, asks))
   for (const one of asks ? [] : locations) {
     for (const other of locations.filter((location) => location !== one)) {
-      const statements = [...say(right, [one]), { place: other, value: wrong }]
+      const statements = [...say(right, [one]), { location: other, value: wrong }]
       cases.push({
         what: `${one} against ${other}`,
         as: 'dev',
@@ -171,7 +171,7 @@ function casesOf(name: OperationName, fact: FactName, locations: readonly FactSo
         status: 400,
       })
       if (other.startsWith('body.') && fact !== 'location') {
-        const withNull = [...say(right, [one]), { place: other, value: null }]
+        const withNull = [...say(right, [one]), { location: other, value: null }]
         cases.push({ what: `${other} is null`, as: 'dev', request: request(name, withNull), status: 400 })
       }
     }
@@ -221,7 +221,7 @@ async function errorOf({ what, as, request, status, arrives }: Case): Promise<st
   const found = `${what} for ${as}: ${response.status} ${String(response.bytes).slice(0, 200)}`
   if (response.status !== status || arrivals.length !== (status === 200 ? 1 : 0)) return found
   if (arrival === undefined || arrives === undefined) return undefined
-  for (const location of arrives.places) {
+  for (const location of arrives.locations) {
     const there = await readStatedValue(arrival, location)
     if (there !== toText(arrives.value)) return `${what}: ${location} arrived as ${there}`
   }
@@ -248,7 +248,7 @@ it('tests every fact', () => {
 })
 
 interface Statement {
-  readonly place: FactSourcePath
+  readonly location: FactSourcePath
   readonly value: unknown
 }
 
@@ -271,8 +271,8 @@ function createStatingRequest(
   const body: Record<string, unknown> = members
   const parameters = new URLSearchParams(query)
   const headers: Record<string, string> = {}
-  for (const { place, value } of statements) {
-    const [part, key] = split(place)
+  for (const { location, value } of statements) {
+    const [part, key] = split(location)
     if (part === 'query') parameters.append(key, toText(value))
     else if (part === 'header') headers[`x-catalog-table-${key}`] = toText(value)
     else if (part === 'body') body[key] = value

@@ -3,14 +3,14 @@ import { readListingPage } from '../../../src/gateway/listing/listing-page.ts'
 import { runInSlices } from '../../../src/lib/async/run-in-slices.ts'
 
 it('serves other events while it searches an upstream page for visible names', async () => {
-  let turn = 0
+  let iteration = 0
   const count = (): void => {
-    turn += 1
+    iteration += 1
     counting = setImmediate(count)
   }
   let counting = setImmediate(count)
   const names = Array.from({ length: 20 }, (_, index) => `h${index}`)
-  const turns: number[] = []
+  const iterations: number[] = []
   const page = await readListingPage(
     [
       {
@@ -24,14 +24,14 @@ it('serves other events while it searches an upstream page for visible names', a
       position: {},
       runInSlices,
       isVisible: () => {
-        turns.push(turn)
+        iterations.push(iteration)
         takeSlice()
         return false
       },
     },
   ).finally(() => clearImmediate(counting))
   expect(page.ids).toEqual([])
-  expect(new Set(turns).size).toBe(names.length)
+  expect(new Set(iterations).size).toBe(names.length)
 })
 
 /** Takes all the time that work has in one turn of the event loop. */

@@ -156,10 +156,10 @@ it('stops reading if the client disconnects', async () => {
     response.once('close', () => abandoned.resolve(undefined))
   }
   const leave = new AbortController()
-  const answer = shared.gateway.get(target, { signal: leave.signal })
+  const response = shared.gateway.get(target, { signal: leave.signal })
   await eventually(() => expect(shared.upstream.requests).toHaveLength(1))
   leave.abort()
-  await expect(answer).rejects.toThrow()
+  await expect(response).rejects.toThrow()
   await abandoned.promise
   expect(shared.upstream.requests).toHaveLength(1)
 })

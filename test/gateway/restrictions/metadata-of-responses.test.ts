@@ -27,8 +27,8 @@ const canary = 'canary: ssn, region, 8 rows'
 const extension = { 'ARROW:extension:name': 'arrow.uuid', 'ARROW:extension:metadata': '{"v":1}' }
 const pairs = (values: Readonly<Record<string, string>>) => new Map(Object.entries(values))
 
-function field(name: string, type: DataType, kept: Readonly<Record<string, string>> = {}): Field {
-  return new Field(name, type, true, pairs({ before: canary, ...kept, comment: canary }))
+function field(name: string, type: DataType, retained: Readonly<Record<string, string>> = {}): Field {
+  return new Field(name, type, true, pairs({ before: canary, ...retained, comment: canary }))
 }
 
 const fields = [

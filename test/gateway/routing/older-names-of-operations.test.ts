@@ -21,7 +21,7 @@ const withoutRealtime = policyOf(
 )
 const shared = useSharedGateway({ users: ['ann'], policies: [allowEverything, withoutRealtime] })
 
-const place = (path: string): string => path.replace('{id}', 'sales$orders')
+const fillPath = (path: string): string => path.replace('{id}', 'sales$orders')
 
 it('there are operations with older names of both kinds', () => {
   expect(new Set(operations.map(({ forwardsAliases }) => forwardsAliases))).toEqual(new Set([true, false]))
@@ -37,10 +37,10 @@ it.each(operations)('$name has all its names at the upstream', async (operation)
   ] as const) {
     for (const slash of ['', '/']) {
       const { members = {} } = createMinimalRequest(name)
-      const response = await gateway.send(method, place(sent) + slash, { body: members })
+      const response = await gateway.send(method, fillPath(sent) + slash, { body: members })
       expect(response).toMatchObject({ status: 200, json: { lsm_stats: null } })
       const arrivals = upstream.requests.splice(0).map(({ target }) => target)
-      expect(arrivals).toEqual([place(received).replace('$', '%24')])
+      expect(arrivals).toEqual([fillPath(received).replace('$', '%24')])
     }
   }
 })
@@ -49,7 +49,7 @@ it.each(operations)('$name is denied by each of its names', async ({ name, metho
   const { gateway, upstream } = shared
   const { members = {} } = createMinimalRequest(name)
   for (const sent of [path, ...aliases]) {
-    const response = await gateway.send(method, place(sent), { as: 'ann', body: members })
+    const response = await gateway.send(method, fillPath(sent), { as: 'ann', body: members })
     expectError(response, { kind: 'PermissionDenied', says: name })
   }
   expect(upstream.requests).toEqual([])

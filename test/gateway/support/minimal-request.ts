@@ -54,7 +54,7 @@ export async function createAcceptedQuery(
 ): Promise<string> {
   if (getOperation(name).multipart !== 'names') return createMinimalRequest(name).query
   upstream.answering = respondWith(200, { upload_id: 'upload' })
-  const begun = await gateway.post(createMinimalRequest('CreateMultipartWrite').path, { as })
+  const created = await gateway.post(createMinimalRequest('CreateMultipartWrite').path, { as })
   upstream.requests.length = 0
-  return `upload_id=${encodeURIComponent((begun.json as { upload_id: string }).upload_id)}`
+  return `upload_id=${encodeURIComponent((created.json as { upload_id: string }).upload_id)}`
 }

@@ -171,7 +171,7 @@ async function makeFiles(folder: string, { users = [], policies }: GatewaySetup)
   }
   await mkdir(join(folder, 'policies'))
   const text = formatPolicies(policies ?? [allowEverything])
-  await symlink(await settledFile(text), join(folder, 'policies', 'policies.yaml'))
+  await symlink(await cacheFile(text), join(folder, 'policies', 'policies.yaml'))
   return keys
 }
 
@@ -179,17 +179,17 @@ async function makeFiles(folder: string, { users = [], policies }: GatewaySetup)
  * Returns a file with that text. Gateways and test runs share it, because a gateway does not read a file that has just
  * been written before 100 ms have passed.
  */
-async function settledFile(text: string): Promise<string> {
-  const file = join(settledFiles, `${createHash('sha256').update(text).digest('hex')}.yaml`)
+async function cacheFile(text: string): Promise<string> {
+  const file = join(policyCache, `${createHash('sha256').update(text).digest('hex')}.yaml`)
   if (existsSync(file)) return file
-  await mkdir(settledFiles, { recursive: true })
-  const draft = join(settledFiles, randomUUID())
+  await mkdir(policyCache, { recursive: true })
+  const draft = join(policyCache, randomUUID())
   await writeFile(draft, text)
   await rename(draft, file)
   return file
 }
 
-const settledFiles = fileURLToPath(new URL('../../../node_modules/.cache/test-policies', import.meta.url))
+const policyCache = fileURLToPath(new URL('../../../node_modules/.cache/test-policies', import.meta.url))
 
 /** Short enough for tests, and without health checks that change what a test has set up. */
 function completeTuning(tuning: GatewayTuning = {}): GatewayTuning {

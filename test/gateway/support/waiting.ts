@@ -9,7 +9,7 @@ export interface Deferred<Value> {
 /** Promise.withResolvers, which Node 20 does not have. */
 export function createDeferred<Value = undefined>(): Deferred<Value> {
   let resolve: ((value: Value) => void) | undefined
-  const promise = new Promise<Value>((settle) => (resolve = settle))
+  const promise = new Promise<Value>((fulfill) => (resolve = fulfill))
   return { promise, resolve: (value) => resolve?.(value) }
 }
 

@@ -80,14 +80,14 @@ it('gives a released slot to the principal with the fewest, whatever the order o
     ...withUpstream(() => ({}), { maxBulkConnections: 2, maxPendingRequests: 16 }),
     ...allowEverythingForTwo,
   })
-  const inTurn = []
+  const responses = []
   for (const [index, as] of ['mallory', 'mallory', 'mallory', 'dev', 'dev'].entries()) {
-    inTurn.push(gateway.post(`/v1/table/${as}-${index}/query`, { as, body: {} }))
+    responses.push(gateway.post(`/v1/table/${as}-${index}/query`, { as, body: {} }))
     // A principal alone may hold one of two.
     await untilWaiting(gateway, [0, 1, 2, 2, 3][index] ?? 0, 'bulk')
   }
-  for (const _ of inTurn) await responseNext()
-  for (const response of inTurn) expect(await response).toMatchObject({ status: 200 })
+  for (const _ of responses) await responseNext()
+  for (const response of responses) expect(await response).toMatchObject({ status: 200 })
   expect(upstream.requests.map(({ target }) => target.split('/')[3])).toEqual([
     'mallory-0',
     'dev-3',

@@ -14,10 +14,10 @@ const rows = [
 ]
 
 /** May do everything, except drop `kept` in the namespace `lake`. */
-function policiesFor(user: string, kept: string): NonNullable<GatewaySetup['policies']> {
+function policiesFor(user: string, protectedTable: string): NonNullable<GatewaySetup['policies']> {
   return [
     policyOf([], [ruleFor([user])]),
-    policyOf(['lake'], [ruleFor([user], ['DropTable'], { effect: 'deny', tables: [kept] })]),
+    policyOf(['lake'], [ruleFor([user], ['DropTable'], { effect: 'deny', tables: [protectedTable] })]),
   ]
 }
 

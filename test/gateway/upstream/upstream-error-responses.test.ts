@@ -214,10 +214,10 @@ it('sends no length for a response without content, also if it was buffered', as
   const { gateway, upstream } = shared
   upstream.answering = (_arrival, response) => response.writeHead(204).end()
   for (const target of ['/v1/namespace/a/exists', '/v1/namespace/a/drop']) {
-    const answer = await gateway.post(target)
-    expect(answer.status).toBe(204)
-    expect(answer.headers).not.toHaveProperty('content-length')
-    expect(answer.headers).not.toHaveProperty('transfer-encoding')
+    const response = await gateway.post(target)
+    expect(response.status).toBe(204)
+    expect(response.headers).not.toHaveProperty('content-length')
+    expect(response.headers).not.toHaveProperty('transfer-encoding')
   }
 })
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
-import { setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as nextIteration } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { waitUntilStable } from '../../gateway/support/waiting.ts'
 import { dispatch, scripted, type Scripted } from './scripted-upstream.ts'
@@ -32,7 +32,7 @@ function readLate(upstream: Scripted, index: number): Promise<{ readonly body: P
 }
 
 async function late(chunk: Buffer, release: () => void): Promise<Buffer> {
-  for (let batches = 0; batches < 20; batches += 1) await turn()
+  for (let batches = 0; batches < 20; batches += 1) await nextIteration()
   const seen = Buffer.from(chunk)
   release()
   return seen
@@ -71,7 +71,7 @@ it.each([
 })
 
 /** Resolves at the end of a response whose last chunk is never released, with whether it was a pooled one. */
-function keepLastChunk(upstream: Scripted): Promise<boolean> {
+function retainLastChunk(upstream: Scripted): Promise<boolean> {
   return new Promise((resolve, reject) => {
     let inUse = 0
     let hasEnded = false
@@ -99,7 +99,7 @@ it('a response does not wait for chunks of the one before it on its connection',
   const upstream = await scripted((socket) => writeSized(socket, body))
   const arePooled: boolean[] = []
   for (let response = 0; response < 8; response += 1) {
-    arePooled.push(await keepLastChunk(upstream))
+    arePooled.push(await retainLastChunk(upstream))
     expect((await upstream.get()).body.equals(body)).toBe(true)
   }
   expect(arePooled).toContain(true)
@@ -108,14 +108,14 @@ it('a response does not wait for chunks of the one before it on its connection',
 
 it('reads at most one buffer while no chunk is released', async () => {
   const upstream = await scripted((socket) => writeSized(socket, Buffer.alloc(64 * mebibyte)))
-  const lent: (() => void)[] = []
+  const releases: (() => void)[] = []
   let bytes = 0
   let isRetained = true
   const ended = new Promise<void>((resolve, reject) => {
     dispatch(upstream, {
       onResponseData(chunk, release) {
         bytes += chunk.length
-        if (isRetained && release !== undefined) lent.push(release)
+        if (isRetained && release !== undefined) releases.push(release)
         else release?.()
       },
       onResponseEnd(last) {
@@ -130,10 +130,10 @@ it('reads at most one buffer while no chunk is released', async () => {
     await waitUntilStable(() => bytes, 200)
     // The bytes that precede the switch to pooled buffers are copied.
     expect(bytes - before).toBeLessThan(1.2 * mebibyte)
-    for (const release of lent.splice(0)) release()
+    for (const release of releases.splice(0)) release()
   }
   isRetained = false
-  for (const release of lent.splice(0)) release()
+  for (const release of releases.splice(0)) release()
   await ended
   expect(bytes).toBe(64 * mebibyte)
 })

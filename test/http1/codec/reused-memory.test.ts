@@ -23,8 +23,8 @@ class ReaderOfBodies implements SocketReaderHandler {
 
   onBytes(bytes: Buffer): void {
     const release = this.reader.retain(bytes)
-    const kept = release ? bytes : this.reader.copy(bytes)
-    this.retained.push({ bytes: kept, before: Buffer.from(bytes), release: release ?? (() => undefined) })
+    const own = release ? bytes : this.reader.copy(bytes)
+    this.retained.push({ bytes: own, before: Buffer.from(bytes), release: release ?? (() => undefined) })
   }
 
   fail(error: Error): void {

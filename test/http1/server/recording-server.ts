@@ -43,7 +43,7 @@ type Response = Pick<OutgoingResponse, 'keepAlive' | 'writeHead' | 'end' | 'dest
 const readTimeoutMs = 2_000
 
 /** Event loop turns in which a server handles a few pipelined requests that it has read. */
-const settlingTurns = 16
+const loopIterations = 16
 
 function createRecorder(
   server: Server,
@@ -123,7 +123,7 @@ export async function sendTo(recorder: RecordingServer, bytes: Buffer): Promise<
   const deadline = Date.now() + readTimeoutMs
   while (!isRead() && !client.readableEnded && !client.destroyed && Date.now() < deadline)
     await new Promise(setImmediate)
-  for (let turn = 0; turn < settlingTurns; turn += 1) await new Promise(setImmediate)
+  for (let count = 0; count < loopIterations; count += 1) await new Promise(setImmediate)
   client.resetAndDestroy()
   const requests = recorder.acceptedByPort.get(port) ?? []
   recorder.acceptedByPort.delete(port)

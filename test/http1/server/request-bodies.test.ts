@@ -70,7 +70,7 @@ it.each(both)('a paused body %s does not continue before it is resumed', async (
   for (const text of sent === sized ? ['abcd'] : ['ab', 'abcd']) {
     expect(reported.text).toBe(text)
     if (text === 'abcd') connection.write(sent.slice(last) + next)
-    for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate)
+    for (let count = 0; count < 5; count += 1) await new Promise(setImmediate)
     expect(reported).toEqual({ text, ends: 0, errors: 0 })
     request.resume()
   }

@@ -30,7 +30,7 @@ export async function openSocket(target: OutboundTarget, options: OpenOptions = 
 }
 
 /** Sends a line to an echo server. */
-export async function exchange(socket: Socket, line: string): Promise<string> {
+export async function echoLine(socket: Socket, line: string): Promise<string> {
   socket.write(line)
   let received = ''
   for await (const chunk of socket) {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { hasOpenssl, makeAuthority, type TestAuthority } from '../../identity/mtls/test-certificates.ts'
 import { startConnectProxy } from '../../support/connect-proxy.ts'
-import { exchange, openSocket, startEchoServer } from './opened-socket.ts'
+import { echoLine, openSocket, startEchoServer } from './opened-socket.ts'
 import { sharedFolder } from '../../support/temporary-folder.ts'
 
 const target = { isSecure: true, host: 'catalog.example', port: 443 }
@@ -23,7 +23,7 @@ describe.skipIf(!hasOpenssl())('connections through a proxy (skipped without ope
     const proxy = await startConnectProxy({ hosts })
     const environment = { HTTPS_PROXY: proxy.url }
     const socket = await openSocket(target, { environment, material: { ca: authority.cert } })
-    expect(await exchange(socket, 'a line')).toBe('a line')
+    expect(await echoLine(socket, 'a line')).toBe('a line')
     expect(proxy.requested).toEqual(['catalog.example:443'])
   })
 
@@ -31,7 +31,7 @@ describe.skipIf(!hasOpenssl())('connections through a proxy (skipped without ope
     const proxy = await startConnectProxy({ hosts: { 'catalog.example:80': await startEchoServer() } })
     const environment = { HTTP_PROXY: proxy.url }
     const socket = await openSocket({ isSecure: false, host: 'catalog.example', port: 80 }, { environment })
-    expect(await exchange(socket, 'a line')).toBe('a line')
+    expect(await echoLine(socket, 'a line')).toBe('a line')
     expect(proxy.requested).toEqual(['catalog.example:80'])
   })
 
@@ -39,7 +39,7 @@ describe.skipIf(!hasOpenssl())('connections through a proxy (skipped without ope
     const proxy = await startConnectProxy({ hosts: { '[2001:db8::1]:80': await startEchoServer() } })
     const environment = { HTTP_PROXY: proxy.url }
     const socket = await openSocket({ isSecure: false, host: '2001:db8::1', port: 80 }, { environment })
-    expect(await exchange(socket, 'a line')).toBe('a line')
+    expect(await echoLine(socket, 'a line')).toBe('a line')
   })
 
   it('may use TLS to the proxy as well, and trust the authority for all connections', async () => {
@@ -48,7 +48,7 @@ describe.skipIf(!hasOpenssl())('connections through a proxy (skipped without ope
     const proxy = await startConnectProxy({ hosts, tls })
     const outbound = { caFile: authority.certFile, proxy: { url: proxy.url } }
     const socket = await openSocket(target, { outbound })
-    expect(await exchange(socket, 'a line')).toBe('a line')
+    expect(await echoLine(socket, 'a line')).toBe('a line')
     const environment = { HTTPS_PROXY: proxy.url }
     const material = { ca: authority.cert }
     await expect(openSocket(target, { environment, material })).rejects.toMatchObject({
@@ -68,11 +68,11 @@ describe.skipIf(!hasOpenssl())('connections through a proxy (skipped without ope
     const proxy = await startConnectProxy({ hosts, credential: 'gateway:p@ss' })
     const material = { ca: authority.cert }
     const environment = { HTTPS_PROXY: proxy.url.replace('//', '//gateway:p%40ss@') }
-    expect(await exchange(await openSocket(target, { environment, material }), 'one')).toBe('one')
+    expect(await echoLine(await openSocket(target, { environment, material }), 'one')).toBe('one')
     const credentialFile = join(folder, 'credential')
     await writeFile(credentialFile, 'gateway:p@ss\n')
     const outbound = { proxy: { url: proxy.url, credentialFile } }
-    expect(await exchange(await openSocket(target, { outbound, material }), 'two')).toBe('two')
+    expect(await echoLine(await openSocket(target, { outbound, material }), 'two')).toBe('two')
   })
 
   it('replace the proxies of the environment by that of the settings', async () => {
@@ -91,7 +91,7 @@ describe.skipIf(!hasOpenssl())('connections through a proxy (skipped without ope
     const proxy = await startConnectProxy({ hosts: {} })
     const outbound = { proxy: { url: proxy.url }, caFile: authority.certFile }
     const socket = await openSocket({ isSecure: true, host: '127.0.0.1', port }, { outbound })
-    expect(await exchange(socket, 'a line')).toBe('a line')
+    expect(await echoLine(socket, 'a line')).toBe('a line')
     expect(proxy.requested).toEqual([])
   })
 

@@ -16,15 +16,15 @@ export interface RestrictedTables {
   send(request: TableRequest, as: 'reader' | 'dev'): Promise<TableResponses>
 }
 
-const places = ['place_a', 'place_b', 'place_c'] as const
+const namespaces = ['place_a', 'place_b', 'place_c'] as const
 
 /**
  * `reader` sees the same columns of all tables. A condition that holds for all rows of `c` lets the engine plan a query as
  * it does for `a`: it refuses some orders only without a filter, or if indexes cover all of the filter.
  */
-const policies: readonly WrittenPolicy[] = places.map((place) => ({
-  name: place,
-  namespace: [place],
+const policies: readonly WrittenPolicy[] = namespaces.map((namespace) => ({
+  name: namespace,
+  namespace: [namespace],
   onDeny: 403,
   restrict: [
     {
@@ -32,7 +32,7 @@ const policies: readonly WrittenPolicy[] = places.map((place) => ({
       subjects: { users: ['reader'] },
       tables: ['people'],
       columns: visibleColumns,
-      rows: place === 'place_c' ? 'id >= 0' : visibleRows,
+      rows: namespace === 'place_c' ? 'id >= 0' : visibleRows,
     },
   ],
   rules: [{ id: 'read', effect: 'allow', subjects: { users: ['reader'] }, operations: ['read'] }],
@@ -49,7 +49,7 @@ export async function startRestrictedTables(): Promise<RestrictedTables> {
     const { status, bytes } = await gateway.post(path, { body })
     if (status !== 200) throw new Error(`${path}: ${status} ${String(bytes)}`)
   }
-  for (const place of places) await change(`/v1/namespace/${place}/create`, {})
+  for (const namespace of namespaces) await change(`/v1/namespace/${namespace}/create`, {})
   const createIndexes = async (table: string): Promise<void> => {
     for (const column of ['region', 'id', 'amount', 'name']) {
       const index_type = column === 'region' ? 'BITMAP' : 'BTREE'
@@ -60,8 +60,8 @@ export async function startRestrictedTables(): Promise<RestrictedTables> {
   }
   return {
     async replace(tables, isIndexed) {
-      for (const [index, place] of places.entries()) {
-        const table = `/v1/table/${place}$people`
+      for (const [index, namespace] of namespaces.entries()) {
+        const table = `/v1/table/${namespace}$people`
         const [first = Buffer.alloc(0), ...others] = [tables.a, tables.b, tables.c][index] ?? []
         await change(`${table}/create?mode=overwrite`, first)
         if (isIndexed) await createIndexes(table)
@@ -70,7 +70,7 @@ export async function startRestrictedTables(): Promise<RestrictedTables> {
     },
     async send({ action, body, headers = {} }, as) {
       const [a, b, c] = await Promise.all(
-        places.map((place) => gateway.post(`/v1/table/${place}$people/${action}`, { as, body, headers })),
+        namespaces.map((name) => gateway.post(`/v1/table/${name}$people/${action}`, { as, body, headers })),
       )
       if (!a || !b || !c) throw new Error('unreachable')
       return { a, b, c }

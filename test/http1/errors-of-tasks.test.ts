@@ -14,25 +14,25 @@ import { openRawConnection } from '../gateway/support/raw-connection.ts'
 import { dispatch, scripted, writesBytes } from './client/scripted-upstream.ts'
 import { respondText, runServer } from './server/running-server.ts'
 
-function fault(): never {
-  throw new Error('a fault of the program')
+function throwError(): never {
+  throw new Error('an unexpected error')
 }
 
 it('a task that throws fails its owner, and those behind it run', async () => {
   const failed: string[] = []
   const owner = { fail: ({ message }: Error) => void failed.push(message) }
   const ran: string[] = []
-  expect(ownedBy(owner, fault)()).toBeUndefined()
-  scheduleAtTickEnd(owner, fault)
+  expect(ownedBy(owner, throwError)()).toBeUndefined()
+  scheduleAtTickEnd(owner, throwError)
   scheduleAtTickEnd(owner, () => ran.push('tick'))
   const callbacks = new CallbackList(owner)
-  callbacks.add(fault)
+  callbacks.add(throwError)
   callbacks.add(() => ran.push('callback'))
   callbacks.call()
   await new Promise(setImmediate)
   expect(ran).toEqual(['callback', 'tick'])
-  expect(failed).toEqual(Array.from({ length: 3 }, () => 'a fault of the program'))
-  expect(ownedBy({ fail: fault }, fault)()).toBeUndefined()
+  expect(failed).toEqual(Array.from({ length: 3 }, () => 'an unexpected error'))
+  expect(ownedBy({ fail: throwError }, throwError)()).toBeUndefined()
 })
 
 type Serve = (request: IncomingRequest, response: OutgoingResponse | NodeResponse) => void
@@ -40,7 +40,7 @@ type Serve = (request: IncomingRequest, response: OutgoingResponse | NodeRespons
 const post = 'POST / HTTP/1.1\r\nhost: g\r\ncontent-length: 3\r\n\r\n'
 const whole = `${post}abc`
 
-const body = { timeoutMs: 20, minBytesPerSecond: 1e9, error: fault }
+const body = { timeoutMs: 20, minBytesPerSecond: 1e9, error: throwError }
 
 function consumeBy(handler: Partial<RequestBodyHandler>) {
   return (request: IncomingRequest): void =>
@@ -48,10 +48,10 @@ function consumeBy(handler: Partial<RequestBodyHandler>) {
 }
 
 /** Where a request can throw, by the event that its task is for. */
-const serverFaults: [event: string, serve: Serve, sent: string][] = [
-  ['the head', fault, whole],
-  ['a chunk of the body', consumeBy({ onRequestData: fault }), whole],
-  ['the end of the body', consumeBy({ onRequestEnd: fault }), whole],
+const serverErrors: [event: string, serve: Serve, sent: string][] = [
+  ['the head', throwError, whole],
+  ['a chunk of the body', consumeBy({ onRequestData: throwError }), whole],
+  ['the end of the body', consumeBy({ onRequestEnd: throwError }), whole],
   [
     'a body that is too slow',
     (request, response) => void new RequestBody(request, response, body).readAll(() => undefined),
@@ -60,7 +60,7 @@ const serverFaults: [event: string, serve: Serve, sent: string][] = [
   [
     'the end of its response',
     (_, response) => {
-      response.onClose.add(fault)
+      response.onClose.add(throwError)
       respondText(response, 'done')
     },
     whole,
@@ -68,7 +68,7 @@ const serverFaults: [event: string, serve: Serve, sent: string][] = [
   [
     'the end of its connection',
     (request) => {
-      consumeBy({ onRequestError: fault })(request)
+      consumeBy({ onRequestError: throwError })(request)
       request.socket.destroy()
     },
     post,
@@ -76,7 +76,7 @@ const serverFaults: [event: string, serve: Serve, sent: string][] = [
   [
     'more room for its response',
     (_, response) => {
-      response.onDrain.add(fault)
+      response.onDrain.add(throwError)
       response.writeHead(200, [])
       response.write(Buffer.alloc(4 * 1024 * 1024))
     },
@@ -116,7 +116,7 @@ async function startNodeServer(serve: Serve): Promise<FaultyServer> {
   return { url: `http://127.0.0.1:${await listenLocally(server)}`, reports: () => reports.join() }
 }
 
-it.each(servers.flatMap(([server, start]) => serverFaults.map((one) => [server, ...one, start] as const)))(
+it.each(servers.flatMap(([server, start]) => serverErrors.map((one) => [server, ...one, start] as const)))(
   'on %s, a fault at %s ends the request and its connection, and is reported',
   async (_server, _event, serve, sent, start) => {
     const closed = vi.fn<() => void>()
@@ -128,7 +128,7 @@ it.each(servers.flatMap(([server, start]) => serverFaults.map((one) => [server, 
     const connection = openRawConnection(url)
     connection.write(sent)
     await connection.waitForEnd()
-    await eventually(() => expect(reports()).toMatch(/internal_error.*Error: a fault of the program/))
+    await eventually(() => expect(reports()).toMatch(/internal_error.*Error: an unexpected error/))
     await eventually(() => expect(closed).toHaveBeenCalledTimes(1))
     const next = openRawConnection(url)
     next.write('GET /next HTTP/1.1\r\nhost: g\r\nconnection: close\r\n\r\n')
@@ -138,14 +138,14 @@ it.each(servers.flatMap(([server, start]) => serverFaults.map((one) => [server, 
 
 const ok = 'HTTP/1.1 200 OK\r\ncontent-length: 40000\r\n\r\n'
 
-const clientFaults: [event: keyof ResponseHandler, bytes: string][] = [
+const clientErrors: [event: keyof ResponseHandler, bytes: string][] = [
   ['onRequestStart', ok],
   ['onResponseStart', ok],
   ['onResponseData', ok + 'a'.repeat(20_000)],
   ['onResponseEnd', ok + 'a'.repeat(40_000)],
 ]
 
-it.each(clientFaults)(
+it.each(clientErrors)(
   'a fault in %s of a request to an upstream is the reason of its end',
   async (event, bytes) => {
     const upstream = await scripted(writesBytes(bytes))
@@ -154,10 +154,10 @@ it.each(clientFaults)(
         onResponseData: (_chunk, release) => release?.(),
         onResponseEnd: () => resolve('the end'),
         onResponseError: resolve,
-        [event]: fault,
+        [event]: throwError,
       })
     })
-    expect(error).toMatchObject({ message: 'a fault of the program' })
+    expect(error).toMatchObject({ message: 'an unexpected error' })
   },
 )
 
@@ -166,7 +166,7 @@ it.each([
   ['after an invalid response', 'HTTP/1.1 2000 OK\r\n\r\n'],
 ])('a fault %s leaves the client usable', async (_when, bytes) => {
   const upstream = await scripted(writesBytes(bytes))
-  const ended = vi.fn<() => never>(fault)
+  const ended = vi.fn<() => never>(throwError)
   dispatch(upstream, { onResponseEnd: ended, onResponseError: ended })
   await eventually(() => expect(ended).toHaveBeenCalled())
   upstream.script = writesBytes('HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nnext')
