@@ -14,16 +14,16 @@ interface SlowClients {
   readonly count: number
   readonly what: string
   /** Upstream response; empty by default. */
-  readonly answering?: RequestHandler
+  readonly handler?: RequestHandler
 }
 
 /**
  * Measures the latency of a small request with and without slow clients that hold connections, alternately; prints the
  * medians of p50 and p99 over five rounds.
  */
-export async function measureBeside({ script, count, what, answering }: SlowClients): Promise<void> {
+export async function measureBeside({ script, count, what, handler }: SlowClients): Promise<void> {
   const upstream = await startRecordingUpstream()
-  if (answering !== undefined) upstream.answering = answering
+  if (handler !== undefined) upstream.handler = handler
   const gateway = await startScript('../test/gateway/support/gateway-process.ts', upstream.url)
   const { url, key } = JSON.parse(gateway.firstLine) as { url: string; key: string }
   const measured: { readonly alone: number[]; readonly beside: number[] }[] = []

@@ -45,7 +45,7 @@ it('suggests the names of the headers that the upstream reads', async () => {
   expect(messages).toContain('names x-catalog-table-location: set headerDialect: catalog')
   const other = await startRecordingUpstream()
   onTestFinished(() => other.close())
-  other.answering = serveAsGravitino([])
+  other.handler = serveAsGravitino([])
   expect((await probe({ url: other.url + gravitinoPath })).messages).toContain(
     'set headerDialect: lance if it is a server of Lance',
   )
@@ -92,7 +92,7 @@ it('names a column of `rows` that the table does not have', async () => {
   const upstream = await startRecordingUpstream()
   onTestFinished(() => upstream.close())
   const schema = { fields: [{ name: 'id' }, { name: 'region' }] }
-  upstream.answering = ({ target }, response) => {
+  upstream.handler = ({ target }, response) => {
     response.writeHead(target.includes('missing') ? 404 : 200, { 'content-type': 'application/json' })
     response.end(JSON.stringify({ namespaces: [], schema }))
   }

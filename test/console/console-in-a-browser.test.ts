@@ -25,7 +25,7 @@ const pageErrors: string[] = []
 beforeAll(async () => {
   if (!isInstalled) return
   upstream = await startRecordingUpstream()
-  upstream.answering = respondWith(200, {})
+  upstream.handler = respondWith(200, {})
   gateway = await openGateway(upstream.url, {
     users: ['alice'],
     policies: [

@@ -6,7 +6,7 @@ import { startRecordingUpstream } from '../gateway/support/recording-upstream.ts
 /** Starts a gateway with the console; its upstream fails to count rows. The caller must close it. */
 export async function startSampleGateway(): Promise<TestedGateway> {
   const upstream = await startRecordingUpstream()
-  upstream.answering = ({ target }, response) => {
+  upstream.handler = ({ target }, response) => {
     response.writeHead(target.includes('/count_rows') ? 500 : 200, { 'content-type': 'application/json' })
     response.end('{}')
   }

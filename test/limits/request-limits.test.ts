@@ -85,7 +85,7 @@ it('limits concurrent requests, and admits another for each completed one', asyn
   const { gateway, upstream } = await startGatewayAndUpstream(setup)
   const query = '/v1/table/sales$orders/query'
   const retained: ServerResponse[] = []
-  upstream.answering = (_arrival, response) => retained.push(response)
+  upstream.handler = (_arrival, response) => retained.push(response)
   const abort = new AbortController()
   const running = [gateway.post(query, { body: {} }), gateway.post(query, { body: {}, signal: abort.signal })]
   await eventually(() => expect(retained).toHaveLength(2))
@@ -98,6 +98,6 @@ it('limits concurrent requests, and admits another for each completed one', asyn
   abort.abort()
   const ends = await Promise.allSettled(running)
   expect(ends.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
-  upstream.answering = respondWith(200, {})
+  upstream.handler = respondWith(200, {})
   await eventually(async () => expect(await gateway.post(query, { body: {} })).toMatchObject({ status: 200 }))
 })

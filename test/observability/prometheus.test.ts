@@ -28,10 +28,10 @@ beforeAll(async () => {
     manifest_size: 4_096,
     e_tag: 'e',
   }
-  upstream.answering = respondWith(200, { version: { version: 7 } })
+  upstream.handler = respondWith(200, { version: { version: 7 } })
   await gateway.post('/v1/table/prod$orders/version/create', { body: commit })
   for (const as of ['dev', 'nobody', null]) await gateway.post(describe, { as })
-  upstream.answering = respondWith(503, '')
+  upstream.handler = respondWith(503, '')
   await gateway.post('/v1/table/prod$orders/drop')
   metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
 })

@@ -72,7 +72,7 @@ it('gets into no log, audit record, metric or error', async () => {
 
   const errors: string[] = []
   for (const status of [200, 409, 500]) {
-    upstream.answering = respondWith(status, { error: `${credential} is there already`, code: 14 })
+    upstream.handler = respondWith(status, { error: `${credential} is there already`, code: 14 })
     for (const [target, body] of [...requests, ...misread]) {
       const response = await post(target, body)
       expect([target, response.status]).toEqual([target, status])

@@ -67,7 +67,7 @@ it('rejects a number as a text fact, whatever its size', async () => {
 })
 
 it('does not record an unrepresentable size of a response as another number', async () => {
-  attacked.upstream.answering = (_arrival, response) => {
+  attacked.upstream.handler = (_arrival, response) => {
     response.writeHead(200, { 'content-type': 'application/json' })
     response.end('{"version":{"version":2,"manifest_size":9007199254740993}}')
   }

@@ -102,7 +102,7 @@ it('an upload never contains bytes of another one', async () => {
     const run = (runs += 1)
     const foreign: string[] = []
     const complete: string[] = []
-    upstream.answering = (_arrival, response, request) => {
+    upstream.handler = (_arrival, response, request) => {
       const [, before, index] = /\/run(\d+)-(\d+)\//.exec(request.url ?? '')?.map(Number) ?? []
       const upload = all[index ?? 0]
       // Uploads of clients that have left may arrive in the next run.

@@ -17,7 +17,7 @@ it('headers of an application about the whole host do not reach the browser', as
     'x-accel-redirect': '/internal',
     'x-header-of-the-future': '1',
   }
-  application.answering = (_, response) => response.writeHead(200, { ...received, etag: '"1"' }).end()
+  application.handler = (_, response) => response.writeHead(200, { ...received, etag: '"1"' }).end()
   const { headers } = await port.get('/ui')
   expect(headers).toMatchObject({ etag: '"1"' })
   expect(Object.keys(headers).filter((name) => Object.hasOwn(received, name))).toEqual([])

@@ -126,7 +126,7 @@ it('credentials of the object are withheld from callers that may not receive the
     ...setup,
     policies: [policyOf([], [ruleFor(['dev'])]), policyOf(['closed'], [vending])],
   })
-  upstream.answering = respondWith(200, { storage_options: { aws_secret_access_key: 's', region: 'eu' } })
+  upstream.handler = respondWith(200, { storage_options: { aws_secret_access_key: 's', region: 'eu' } })
   const copy = async (namespace: string) =>
     (await gateway.post(target, { body: { target_table: [namespace, 'copy'] } })).json
   expect(await copy('open')).toEqual({ storage_options: { aws_secret_access_key: 's', region: 'eu' } })

@@ -69,7 +69,7 @@ it.each([
 
 it('no storage credentials are vended in a freeze, because they allow changes past the gateway', async () => {
   const { gateway, upstream } = await startSoonFrozen()
-  upstream.answering = respondWith(200, {
+  upstream.handler = respondWith(200, {
     location: 's3://b/t',
     storage_options: { aws_secret_access_key: 's' },
   })

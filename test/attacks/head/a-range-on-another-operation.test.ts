@@ -45,7 +45,7 @@ it('nor do conditions that no client sends reach it with a blob', async () => {
 
 it('an upstream that responds with a part all the same is not believed', async () => {
   const headers = { 'content-type': 'application/json', 'content-range': 'bytes 0-1/100', etag: '"v1"' }
-  attacked.upstream.answering = respondWith(206, '{}', headers)
+  attacked.upstream.handler = respondWith(206, '{}', headers)
   const response = await attacked.send({ as: 'dev', lines })
   expect(response?.status).toBe(502)
   expect(response?.headers['content-range']).toBe(undefined)
@@ -53,7 +53,7 @@ it('an upstream that responds with a part all the same is not believed', async (
 
 it('validators of other responses stay with the gateway', async () => {
   const headers = { etag: '"v1"', 'last-modified': 'now', 'accept-ranges': 'bytes', 'content-range': 'x' }
-  attacked.upstream.answering = respondWith(200, {}, { 'content-type': 'application/json', ...headers })
+  attacked.upstream.handler = respondWith(200, {}, { 'content-type': 'application/json', ...headers })
   const response = await attacked.send({ as: 'dev' })
   expect(response?.status).toBe(200)
   for (const name of Object.keys(headers)) expect(response?.headers[name]).toBe(undefined)

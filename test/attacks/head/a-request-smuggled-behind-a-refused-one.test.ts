@@ -92,7 +92,7 @@ it.each([
   async (_what, reason, status, bytes) => {
     const { gateway, upstream } = attacked
     const finish = createDeferred()
-    upstream.answering = (arrival, response, request) =>
+    upstream.handler = (arrival, response, request) =>
       finish.promise.then(() => respondWith(200, { version: 2 })(arrival, response, request))
     const before = await countRefusals(gateway, reason)
     async function* parts(): AsyncGenerator<string> {
@@ -130,7 +130,7 @@ it('does not insert an error for garbage into a response that has started', asyn
   const before = await countRefusals(gateway, 'malformed_request')
   const started = createDeferred()
   const finish = createDeferred()
-  upstream.answering = (_arrival, response) => {
+  upstream.handler = (_arrival, response) => {
     response
       .writeHead(200, { 'content-length': 1_000 })
       .write('a'.repeat(500), () => started.resolve(undefined))

@@ -57,7 +57,7 @@ it.each<[label: string, bytes: string, ExpectedError]>([
 
 it('aborts a malformed upload upstream, never completing it', async () => {
   const { gateway, upstream } = attacked
-  upstream.answering = () => undefined
+  upstream.handler = () => undefined
   async function* parts(): AsyncGenerator<string | Buffer> {
     const key = `x-api-key: ${gateway.key('writer')}`
     const lines = ['POST /v1/table/sandbox$orders/insert HTTP/1.1', 'host: g', key]

@@ -52,7 +52,7 @@ it.each([
   })
   const released = createDeferred()
   const serve = serveListings({ tables: { sales: tables }, allTables: tables.map((name) => `sales$${name}`) })
-  upstream.answering = async (...request) => {
+  upstream.handler = async (...request) => {
     await released.promise
     serve(...request)
   }

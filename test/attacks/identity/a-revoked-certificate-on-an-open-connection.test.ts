@@ -136,7 +136,7 @@ describe.skipIf(!hasOpenssl())('a certificate that is no longer valid (skipped w
     const { gateway, upstream } = await startGatewayAndUpstream(setup('required'))
     const started = createDeferred()
     const finish = createDeferred()
-    upstream.answering = async (_arrival, response) => {
+    upstream.handler = async (_arrival, response) => {
       started.resolve(undefined)
       await finish.promise
       response.end('{}')
@@ -158,7 +158,7 @@ describe.skipIf(!hasOpenssl())('a certificate that is no longer valid (skipped w
   it('serves no further request when it is revoked after a response head was sent', async () => {
     const { gateway, upstream } = await startGatewayAndUpstream(setup('required'))
     const finish = createDeferred()
-    upstream.answering = async (_arrival, response) => {
+    upstream.handler = async (_arrival, response) => {
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': '2' })
       response.write('{')
       await finish.promise

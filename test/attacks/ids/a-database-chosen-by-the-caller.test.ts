@@ -31,7 +31,7 @@ it('only the dialect of the client reaches the upstream, not its database', asyn
     expect(databaseOf(arrival)).toEqual(none)
     expect(getHeaderValues(arrival ?? { rawHeaders: [] }, 'x-catalog-client-dialect')).toEqual(['lancedb'])
   }
-  upstream.answering = respondWith(200, { tables: [] })
+  upstream.handler = respondWith(200, { tables: [] })
   expect(await gateway.get('/v1/namespace/$/table/list', { headers })).toMatchObject({ status: 200 })
   expect(databaseOf(upstream.requests.pop())).toEqual(none)
 })
@@ -92,7 +92,7 @@ it('sends a configured database with every request, and records it', async () =>
     const dialect = Object.keys(headers).length === 0 ? 'catalog' : 'lancedb'
     expect(getHeaderValues(arrival, 'x-catalog-client-dialect')).toEqual([dialect])
   }
-  upstream.answering = respondWith(200, { tables: [] })
+  upstream.handler = respondWith(200, { tables: [] })
   expect(await gateway.get('/v1/namespace/$/table/list')).toMatchObject({ status: 200 })
   expect(databaseOf(upstream.requests.pop())).toEqual(fixed)
   const intents = await gateway.recorded('intent')

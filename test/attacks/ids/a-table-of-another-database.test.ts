@@ -167,13 +167,13 @@ describe('a listing', () => {
     ['/v1/namespace/$/list', {}, { namespaces: ['x1', 'x2'] }],
     ['/v1/table/', {}, { tables: allTables }],
   ])('of %s with %j has the names of that database', async (target, headers, expected) => {
-    shared.upstream.answering = serveListings({ namespaces, tables, allTables })
+    shared.upstream.handler = serveListings({ namespaces, tables, allTables })
     expect((await shared.gateway.get(target, { headers })).json).toEqual(expected)
   })
 
   it('continues in its own database only', async () => {
     const { gateway, upstream } = shared
-    upstream.answering = serveListings({ namespaces, tables, allTables })
+    upstream.handler = serveListings({ namespaces, tables, allTables })
     const first = await gateway.get('/v1/table/?limit=2', { headers: x1 })
     const { page_token: token = '' } = first.json as { page_token?: string }
     const next = `/v1/table/?limit=2&page_token=${encodeURIComponent(token)}`
@@ -184,7 +184,7 @@ describe('a listing', () => {
 
   it('shows nothing of a database that the caller may not see', async () => {
     const { gateway, upstream } = shared
-    upstream.answering = serveListings({ namespaces, tables, allTables })
+    upstream.handler = serveListings({ namespaces, tables, allTables })
     expect((await gateway.get('/v1/table/', { as: 'ann', headers: x1 })).json).toEqual({
       tables: ['t1', 't2', 't3'],
     })
@@ -210,7 +210,7 @@ describe('an id in a response', () => {
     ],
   ])('to %s is relative: %j', async (target, response, expected) => {
     const { gateway, upstream } = shared
-    upstream.answering = respondWith(200, response)
+    upstream.handler = respondWith(200, response)
     expect((await gateway.post(target, { headers: x1 })).json).toEqual(expected)
     const absolute = target.replace('/v1/table/', () => '/v1/table/x1$')
     expect((await gateway.post(absolute)).json).toEqual(response)
@@ -288,14 +288,14 @@ it.each([
 
 it('a job of another database is not that of the caller', async () => {
   const { gateway, upstream } = shared
-  upstream.answering = respondWith(202, { job_id: 'job-1' })
+  upstream.handler = respondWith(202, { job_id: 'job-1' })
   const started = await gateway.post('/v1/table/t/backfill_column', {
     as: 'ann',
     headers: x1,
     body: { column: 'c' },
   })
   const { job_id: job } = started.json as { job_id: string }
-  upstream.answering = respondWith(200, { job_id: 'job-1', job_state: 'DONE' })
+  upstream.handler = respondWith(200, { job_id: 'job-1', job_state: 'DONE' })
   const describeJob = { as: 'ann', body: { job_id: job } }
   for (const headers of [x1, {}]) {
     expect(await gateway.post('/v1/jobs/describe', { ...describeJob, headers })).toMatchObject({

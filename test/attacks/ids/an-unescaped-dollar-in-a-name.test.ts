@@ -37,7 +37,7 @@ describe('rejects a part of an id with a dollar', () => {
 })
 
 it('does not list names with a dollar', async () => {
-  shared.upstream.answering = serveListings({
+  shared.upstream.handler = serveListings({
     tables: { '': ['ns1$s2', 'plain'] },
     allTables: ['ns1$s2', 'a.b'],
   })

@@ -84,7 +84,7 @@ it('an upload without its first bytes takes no upstream connection and leaves no
 it('time in which the upstream does not read does not count against the client', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(setupWithTimeout(longTimeoutMs))
   const goOn = createDeferred<() => void>()
-  upstream.answering = (_arrival, response, request) => {
+  upstream.handler = (_arrival, response, request) => {
     request.pause()
     request.once('end', () => response.end('{}'))
     goOn.resolve(() => request.resume())

@@ -13,7 +13,7 @@ const mebibytes = Buffer.alloc(48 * 1024 * 1024)
 it('closes the connection of an unread response, even if its upstream was slow before', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream({ tuning: { clients: { sendTimeoutMs } } })
   const abandoned = createDeferred()
-  upstream.answering = (_arrival, response) => {
+  upstream.handler = (_arrival, response) => {
     response.once('close', () => abandoned.resolve(undefined))
     setTimeout(() => response.end(mebibytes), 3 * sendTimeoutMs)
   }

@@ -11,7 +11,7 @@ it('one caller holds half of the requests of a route, and others use the rest', 
     users: ['mallory'],
     route: { allow: { any: true } },
   })
-  application.answering = ({ target }, response) => {
+  application.handler = ({ target }, response) => {
     if (!target.endsWith('/hold')) response.end()
   }
   const client = new AbortController()

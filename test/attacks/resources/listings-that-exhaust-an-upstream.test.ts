@@ -32,7 +32,7 @@ const shared = useSharedGateway({
 })
 
 beforeEach(() => {
-  shared.upstream.answering = serveListings({ tables: { sales: tables } })
+  shared.upstream.handler = serveListings({ tables: { sales: tables } })
 })
 
 it.each(['/v1/namespace/sales/table/list', '/v1/namespace/sales/list'])(
@@ -54,8 +54,8 @@ it('reads each page of the catalog once for a listing', async () => {
 
 it('gives the listings of one caller half of the connections for listings', async () => {
   const { gateway, upstream } = shared
-  const serve = upstream.answering
-  upstream.answering = (arrival, ...others) => {
+  const serve = upstream.handler
+  upstream.handler = (arrival, ...others) => {
     return arrival.target.includes('sales') ? undefined : serve(arrival, ...others)
   }
   const client = new AbortController()

@@ -29,7 +29,7 @@ function responseLargeQueries(
 
 it('slow uploads and downloads leave connections to small requests and to bodies of others', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(allowEverythingForTwo)
-  upstream.answering = responseLargeQueries
+  upstream.handler = responseLargeQueries
   for (let count = 0; count < bodies; count += 1) {
     const upload = openRawConnection(gateway.url)
     upload.write(keyedRequest(gateway, 'mallory', `POST ${insert}`, ['content-length: 1000000']))
@@ -56,7 +56,7 @@ it('one principal cannot fill the bulk pool or its queue', async () => {
   // Each request listens to the signal.
   setMaxListeners(requestCount, leave.signal)
   onTestFinished(() => leave.abort())
-  upstream.answering = () => undefined
+  upstream.handler = () => undefined
   const refused: unknown[] = []
   for (let count = 0; count < requestCount; count += 1) {
     const sent = gateway.post(query, { as: 'mallory', body: {}, signal: leave.signal })
@@ -65,7 +65,7 @@ it('one principal cannot fill the bulk pool or its queue', async () => {
   // Four are sent, four are pending, and the rest is refused.
   await eventually(() => expect(refused).toEqual(Array.from({ length: 12 }, () => 503)))
   await eventually(() => expect(upstream.requests).toHaveLength(4))
-  upstream.answering = responseLargeQueries
+  upstream.handler = responseLargeQueries
   expect(await gateway.post(insert, { body: arrowUpload })).toMatchObject({ status: 200 })
   expect(await gateway.post(query, { body: {} })).toMatchObject({ status: 200 })
 })

@@ -72,7 +72,7 @@ it('does not close connections with an active request in favor of new ones', asy
     ...allowEverythingForTwo,
   })
   const finish = createDeferred()
-  upstream.answering = async (arrival, response, message) => {
+  upstream.handler = async (arrival, response, message) => {
     await finish.promise
     return respondWith(200, {})(arrival, response, message)
   }

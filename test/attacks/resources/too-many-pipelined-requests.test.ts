@@ -18,7 +18,7 @@ function requests(count: number, ...last: string[]): string {
 it('serves pipelined requests one after the other, in order', async () => {
   let count = 0
   let underWay = 0
-  shared.upstream.answering = async (arrival, response, request) => {
+  shared.upstream.handler = async (arrival, response, request) => {
     underWay += 1
     expect(underWay).toBe(1)
     await new Promise(setImmediate)
@@ -36,7 +36,7 @@ it('serves one pipelined request at a time, and does not read the others', async
   const { gateway, upstream } = shared
   const finish = createDeferred()
   onTestFinished(() => finish.resolve(undefined))
-  upstream.answering = (arrival, response, request) =>
+  upstream.handler = (arrival, response, request) =>
     finish.promise.then(() => respondWith(200, {})(arrival, response, request))
   const connection = openRawConnection(gateway.url)
   for (let round = 0; round < 400; round += 1) connection.write(requests(1_000))

@@ -27,7 +27,7 @@ async function attack(line: string, maxJsonMemoryBytes = 32 * mebibyte) {
   })
   const list = serveListings({ tables: { sales: tables } })
   const describe = respondWith(200, { metadata })
-  upstream.answering = (arrival, ...others) =>
+  upstream.handler = (arrival, ...others) =>
     (arrival.target.includes('list') ? list : describe)(arrival, ...others)
   const head = [`${line} HTTP/1.1`, 'host: g', `x-api-key: ${gateway.key('mallory')}`, 'content-length: 0']
   const connections = Array.from({ length: 8 }, () => {

@@ -50,7 +50,7 @@ it.each<[order: string, requests: readonly ListingRequest[]]>([
   ['in order', [...requests, ...requests]],
   ['in reverse order', [...requests, ...requests].toReversed()],
 ])('every caller sees only its own visible objects, %s', async (_order, requests) => {
-  shared.upstream.answering = catalog
+  shared.upstream.handler = catalog
   for (const request of requests) {
     const [path, as, team] = request
     const { json } = await shared.gateway.get(`/v1/namespace/${path}/table/list`, {

@@ -18,7 +18,7 @@ it.each([
 ])('%s of the upstream is not forwarded to the caller', async (name) => {
   const { gateway, upstream } = shared
   for (const status of [200, 404]) {
-    upstream.answering = respondWith(status, {}, { ...json, [name]: 'public' })
+    upstream.handler = respondWith(status, {}, { ...json, [name]: 'public' })
     for (const target of ['/v1/table/t/describe', '/v1/table/t/drop']) {
       const response = await gateway.post(target)
       expect(response.status).toBe(status)
@@ -30,7 +30,7 @@ it.each([
 it('forwards headers that clients read', async () => {
   const { gateway, upstream } = shared
   const read = { ...json, 'x-lancedb-version': '7', 'phalanx-version': '0.2.0', 'retry-after': '3' }
-  upstream.answering = respondWith(200, {}, read)
+  upstream.handler = respondWith(200, {}, read)
   for (const target of ['/v1/table/t/describe', '/v1/table/t/drop']) {
     expect(await gateway.post(target)).toMatchObject({ status: 200, headers: read })
   }
@@ -40,7 +40,7 @@ it('forwards headers that the settings of an upstream allow', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(
     withUpstream(() => ({ allowedResponseHeaders: ['x-region'] })),
   )
-  upstream.answering = respondWith(200, {}, { ...json, 'x-region': 'west', 'x-zone': 'b' })
+  upstream.handler = respondWith(200, {}, { ...json, 'x-region': 'west', 'x-zone': 'b' })
   const { headers } = await gateway.post('/v1/table/t/describe')
   expect(headers).toHaveProperty('x-region', 'west')
   expect(headers).not.toHaveProperty('x-zone')

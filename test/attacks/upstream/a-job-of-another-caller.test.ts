@@ -11,13 +11,13 @@ const attacked = attackedGateway({
 })
 
 async function startJob(as: string): Promise<string> {
-  attacked.upstream.answering = respondWith(202, { job_id: 'job-7' })
+  attacked.upstream.handler = respondWith(202, { job_id: 'job-7' })
   const response = await attacked.gateway.post('/v1/table/team$t/backfill_column', {
     as,
     body: { column: 'c' },
   })
   attacked.upstream.requests.length = 0
-  attacked.upstream.answering = respondWith(200, {})
+  attacked.upstream.handler = respondWith(200, {})
   return (response.json as { job_id: string }).job_id
 }
 
@@ -63,7 +63,7 @@ it('jobs are not listed without permission at the root', async () => {
 })
 
 it('a page token is no id of a job', async () => {
-  attacked.upstream.answering = respondWith(200, { tables: ['a', 'b', 'c'] })
+  attacked.upstream.handler = respondWith(200, { tables: ['a', 'b', 'c'] })
   const page = await attacked.gateway.get('/v1/namespace/team/table/list?limit=1', { as: 'ann' })
   const token = (page.json as { page_token: string }).page_token
   expect(token).toMatch(/^\//)

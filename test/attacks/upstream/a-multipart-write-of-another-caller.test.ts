@@ -23,10 +23,10 @@ const attacked = attackedGateway({
 const table = '/v1/table/team$t'
 
 async function begin(as: string, query = ''): Promise<string> {
-  attacked.upstream.answering = respondWith(200, { upload_id: 'upload-1' })
+  attacked.upstream.handler = respondWith(200, { upload_id: 'upload-1' })
   const { json } = await attacked.gateway.post(`${table}/multipart_write/create${query}`, { as })
   attacked.upstream.requests.length = 0
-  attacked.upstream.answering = respondWith(200, {})
+  attacked.upstream.handler = respondWith(200, {})
   return (json as { upload_id: string }).upload_id
 }
 
@@ -81,7 +81,7 @@ it.each(steps)('$path?$query for another table or branch', async (step) => {
 })
 
 it('the id of a job is none of a multipart write, and the other way round', async () => {
-  attacked.upstream.answering = respondWith(200, { job_id: 'upload-1' })
+  attacked.upstream.handler = respondWith(200, { job_id: 'upload-1' })
   const body = { column: 'c' }
   const { json } = await attacked.gateway.post(`${table}/backfill_column`, { as: 'ann', body })
   attacked.upstream.requests.length = 0

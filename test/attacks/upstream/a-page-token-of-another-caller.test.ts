@@ -28,7 +28,7 @@ const catalog = {
 const refused = { kind: 'InvalidInput', says: 'page_token' } as const
 
 beforeEach(() => {
-  shared.upstream.answering = serveListings(catalog)
+  shared.upstream.handler = serveListings(catalog)
 })
 
 async function tokenOf(as: string): Promise<string> {
@@ -87,7 +87,7 @@ it('a token reveals neither names nor catalog tokens, not even by its length', a
   const readable: string[] = []
   const lengths = new Set<number>()
   for (const hidden of ['secret', `secret-${'x'.repeat(40)}`]) {
-    shared.upstream.answering = serveListings({ tables: { open: ['a', hidden, 'y', 'z'] } })
+    shared.upstream.handler = serveListings({ tables: { open: ['a', hidden, 'y', 'z'] } })
     const { token = '' } = await readPage(shared.gateway, `${target}?limit=1`, 'ann')
     lengths.add(token.length)
     const plain = Buffer.from(token.slice(1), 'base64url').toString('latin1')

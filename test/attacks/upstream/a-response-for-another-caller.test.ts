@@ -17,10 +17,10 @@ it.each([
 ])('excess bytes of an upstream that sends %s do not reach other callers', async (_label, bytes) => {
   const { gateway, upstream } = attacked
   for (const operation of ['describe', 'update']) {
-    upstream.answering = (_arrival, response) => response.socket?.write(bytes)
+    upstream.handler = (_arrival, response) => response.socket?.write(bytes)
     const first = await gateway.post(`/v1/table/orders/${operation}`).catch(() => undefined)
     expect(first?.json ?? {}).not.toHaveProperty('evil')
-    upstream.answering = respondWith(200, { mine: true })
+    upstream.handler = respondWith(200, { mine: true })
     for (let count = 0; count < 3; count += 1) {
       expect(await gateway.post('/v1/table/orders/describe')).toMatchObject({
         status: 200,
@@ -32,7 +32,7 @@ it.each([
 
 it('discards bytes before the response', async () => {
   const { gateway, upstream } = attacked
-  upstream.answering = (_arrival, response) => {
+  upstream.handler = (_arrival, response) => {
     response.writeEarlyHints({ link: '</evil>; rel=preload' })
     response.writeProcessing()
     response.end('{"mine":true}')

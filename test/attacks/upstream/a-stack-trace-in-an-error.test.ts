@@ -10,7 +10,7 @@ const targets = ['/v1/table/t/describe', '/v1/table/t/drop']
 
 async function messagesOf(error: string, status = 400, code = 13): Promise<string[]> {
   const { gateway, upstream } = shared
-  upstream.answering = respondWith(status, { error, code, detail: error, stack: error })
+  upstream.handler = respondWith(status, { error, code, detail: error, stack: error })
   const responses = [await gateway.get(list)]
   for (const target of targets) responses.push(await gateway.post(target))
   return responses.map(({ status: responded, json }) => {

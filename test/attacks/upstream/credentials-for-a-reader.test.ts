@@ -24,7 +24,7 @@ it.each([
   ['declare', {}],
   ['create', undefined],
 ])('removes credentials that the upstream vends unasked with %s %j', async (operation, body) => {
-  attacked.upstream.answering = respondWith(
+  attacked.upstream.handler = respondWith(
     200,
     '{"location":"s3://b/t", "version":7,"storage_options":' +
       `${JSON.stringify(vended)},"expires_at_millis":"1","properties":{"owner":"a"},` +
@@ -46,7 +46,7 @@ it.each([
   ['breaks off', '{"storage_options":{"aws_secret_access_key":"S"'],
   ['is compressed', Buffer.from([0x1f, 0x8b, 0x08])],
 ])('does not forward a response that %s, because its content is unknown', async (_label, body) => {
-  attacked.upstream.answering = respondWith(200, body)
+  attacked.upstream.handler = respondWith(200, body)
   const response = await attacked.send({})
   expect(response).toMatchObject({ status: 502, json: { code: 17 } })
   expect(String(response?.bytes)).not.toContain('aws')
@@ -60,7 +60,7 @@ it.each([
   ],
   ['{"storage\\u005foptions":{"aws_secret_access_key":"S"}}', '{}'],
 ])('removing from %s leaves %s, character for character', async (whole, left) => {
-  attacked.upstream.answering = respondWith(200, whole)
+  attacked.upstream.handler = respondWith(200, whole)
   const response = await attacked.send({})
   expect(response).toMatchObject({ status: 200, json: JSON.parse(left) })
   expect(String(response?.bytes).replaceAll(' ', '')).toBe(left)
@@ -75,7 +75,7 @@ const endpointOptions = {
 
 it.each(['describe', 'declare'])('retains where the store is in the response to %s', async (operation) => {
   const options = { ...vended, ...endpointOptions, expires_at_millis: '1' }
-  attacked.upstream.answering = respondWith(200, { location: 's3://b/t', storage_options: options })
+  attacked.upstream.handler = respondWith(200, { location: 's3://b/t', storage_options: options })
   const response = await attacked.send({ target: `/v1/table/sandbox$orders/${operation}`, body: {} })
   expect(response?.json).toEqual({ location: 's3://b/t', storage_options: endpointOptions })
 })
@@ -98,7 +98,7 @@ it.each([
   ['a list', 'aws_endpoint', ['https://s3.example']],
 ])('removes %s from the storage options', async (_what, name, value) => {
   const text = `{"aws_default_region":"auto",${JSON.stringify(name)}:${JSON.stringify(value)}}`
-  attacked.upstream.answering = respondWith(200, `{"storage_options":${text}}`)
+  attacked.upstream.handler = respondWith(200, `{"storage_options":${text}}`)
   const response = await attacked.send({})
   expect(String(response?.bytes)).toBe('{"storage_options":{"aws_default_region":"auto"}}')
 })
@@ -106,17 +106,14 @@ it.each([
 it.each(['["https://key@s3.example"]', '"secret"', '1', '{"endpoint":{"storage_options":{"region":"eu"}}}'])(
   'removes storage options that are %s',
   async (options) => {
-    attacked.upstream.answering = respondWith(200, `{"a":1,"storage_options":${options}}`)
+    attacked.upstream.handler = respondWith(200, `{"a":1,"storage_options":${options}}`)
     expect(String((await attacked.send({}))?.bytes)).toBe('{"a":1}')
   },
 )
 
 it('forwards of a repeated storage option only the one that was checked', async () => {
   const options = '{"endpoint":"https://key@a","endpoint":"https://b"}'
-  attacked.upstream.answering = respondWith(
-    200,
-    `{"storage_options":${options},"storage_options":${options}}`,
-  )
+  attacked.upstream.handler = respondWith(200, `{"storage_options":${options},"storage_options":${options}}`)
   const response = await attacked.send({})
   const checked = '"storage_options":{"endpoint":"https://b"}'
   expect(String(response?.bytes)).toBe(`{${checked},${checked}}`)
@@ -124,7 +121,7 @@ it('forwards of a repeated storage option only the one that was checked', async 
 
 it('forwards granted credentials unchanged', async () => {
   const whole = `{"storage_options":${JSON.stringify(vended)},  "expires_at_millis":"1"}`
-  attacked.upstream.answering = respondWith(200, whole)
+  attacked.upstream.handler = respondWith(200, whole)
   const response = await attacked.send({ as: 'owner', body: { vend_credentials: true } })
   expect(String(response?.bytes)).toBe(whole)
 })

@@ -30,7 +30,7 @@ it.each<[label: string, body: object | undefined, left: string]>([
   ['without a body', undefined, '{"location":"s3://b/t"}'],
   ['of a tag that is null', { tag: null }, '{"location":"s3://b/t"}'],
 ])('a description %s contains only what the rule grants', async (_label, body, left) => {
-  attacked.upstream.answering = respondWith(200, whole)
+  attacked.upstream.handler = respondWith(200, whole)
   const response = await attacked.send({ as: 'reader', target, ...(body && { body }) })
   expect([response?.status, String(response?.bytes)]).toEqual([200, left])
 })

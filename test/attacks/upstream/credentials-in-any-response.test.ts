@@ -48,7 +48,7 @@ it.each(jsonOperations)('%s returns no storage credential in any spelling, at an
       `[{"kept":1},{${secrets}}]`,
     ]
     for (const body of isThorough ? bodies : bodies.slice(index % 3, (index % 3) + 1)) {
-      attacked.upstream.answering = respondWith(status, body)
+      attacked.upstream.handler = respondWith(status, body)
       const response = await attacked.send({
         method,
         target,
@@ -64,7 +64,7 @@ it.each(jsonOperations)('%s returns no storage credential in any spelling, at an
 
 it('forwards a plain text that only mentions them, such as a query plan', async () => {
   const plan = 'ProjectionExec: storage_options \\ größer'
-  attacked.upstream.answering = respondWith(200, JSON.stringify(plan))
+  attacked.upstream.handler = respondWith(200, JSON.stringify(plan))
   const response = await attacked.send({
     target: '/v1/table/sales$orders/explain_plan',
     as: 'caller',
@@ -74,7 +74,7 @@ it('forwards a plain text that only mentions them, such as a query plan', async 
 })
 
 it('a batch returns none for a table whose namespace denies them', async () => {
-  attacked.upstream.answering = respondWith(
+  attacked.upstream.handler = respondWith(
     200,
     JSON.stringify({ results: [{ declare_table: { location: 'lake/t', storage_options: options } }] }),
   )

@@ -42,7 +42,7 @@ const serveBlobs: RequestHandler = (arrival, response, request) => {
 it('the newest client of LanceDB reads blobs by ranges', async ({ skip }) => {
   skip(!inject('installedClients').includes('lancedb-0.40.0'), 'lancedb-0.40.0 is not installed')
   const { gateway, upstream } = await startGatewayAndUpstream()
-  upstream.answering = serveBlobs
+  upstream.handler = serveBlobs
   const command = scriptCommand('lancedb-0.40.0', 'lancedb_blobs_scenario.py')
   const passed = await runScenario(command, gateway.url, gateway.key('dev'))
   expect(passed).toHaveLength(3)

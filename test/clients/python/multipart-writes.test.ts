@@ -17,7 +17,7 @@ const description = {
 function respondAsServer(upstream: RecordingUpstream): void {
   let writes = 0
   let newest = 1
-  upstream.answering = (arrival, ...rest) => {
+  upstream.handler = (arrival, ...rest) => {
     const { pathname, searchParams } = new URL(arrival.target, upstream.url)
     const isRefused = pathname.endsWith('/insert') && searchParams.get('upload_id') === 'upload-3'
     const respond = (): object => {

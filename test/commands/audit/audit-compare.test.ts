@@ -25,7 +25,7 @@ const since = (...versions: readonly number[]): Listed[] =>
 async function compare(catalog: Catalog, parameters: readonly string[] = [], audit: object = {}) {
   const upstream = await startRecordingUpstream()
   onTestFinished(() => upstream.close())
-  upstream.answering = (arrival, ...rest) => {
+  upstream.handler = (arrival, ...rest) => {
     const { pathname, searchParams } = new URL(arrival.target, upstream.url)
     const { status = 200, body } = listPage(catalog, decodeURIComponent(pathname), searchParams)
     return respondWith(status, body)(arrival, ...rest)

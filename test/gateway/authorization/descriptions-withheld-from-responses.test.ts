@@ -44,7 +44,7 @@ it.each<[what: string, path: string, body: object | string, left: readonly strin
   const { gateway, upstream } = shared
   // Catalogs add members that the catalog API does not give to a response.
   const whole = { ...described, schema: { fields: [] }, secret_plan: 'x' }
-  upstream.answering = respondWith(200, whole)
+  upstream.handler = respondWith(200, whole)
   const send = (as: string) => gateway.post(path, { as, body })
   expect((await send('reader')).json).toEqual(whole)
   const rest = Object.fromEntries(Object.entries(whole).filter(([name]) => left.includes(name)))
@@ -55,7 +55,7 @@ it.each<[what: string, path: string, body: object | string, left: readonly strin
 it('shows where the store is only with the description or with credentials', async () => {
   const { gateway, upstream } = shared
   const options = { aws_region: 'eu', aws_secret_access_key: 'secret' }
-  upstream.answering = respondWith(200, { transaction_id: 'x', storage_options: options })
+  upstream.handler = respondWith(200, { transaction_id: 'x', storage_options: options })
   const create = (as: string) =>
     gateway.post('/v1/table/lake$t/create?mode=existok', { as, body: arrowUpload })
   expect((await create('writer')).json).toEqual({ transaction_id: 'x', storage_options: options })
@@ -78,7 +78,7 @@ it.each<[what: string, action: string, body: object, response: object, left: obj
     { version: 4 },
   ],
 ])('withholds %s from callers that may not describe the table', async (_, action, body, response, left) => {
-  shared.upstream.answering = respondWith(200, response)
+  shared.upstream.handler = respondWith(200, response)
   const send = (as: string) => shared.gateway.post(`/v1/table/lake$t/${action}`, { as, body })
   expect((await send('reader')).json).toEqual(response)
   expect((await send('writer')).json).toEqual(left)
@@ -90,7 +90,7 @@ it('a batch describes its tables only if the caller may describe each of them', 
     { declare_table: { location: 's3://lake/t', properties: { owner: 'ann' } } },
     { create_table_version: { version: { version: 2, manifest_path: 'lake/t/_versions/2.manifest' } } },
   ]
-  upstream.answering = respondWith(200, { results })
+  upstream.handler = respondWith(200, { results })
   const operations = [
     { declare_table: { id: ['lake', 't'] } },
     { create_table_version: { id: ['lake', 'u'], version: 2, manifest_path: 'lake/u/_versions/s' } },
@@ -116,7 +116,7 @@ it.each([
 ])(
   'an error of %s names no tag or branch to callers that may not list them',
   async (path, body, status, code, says) => {
-    shared.upstream.answering = respondWith(status, { error, code })
+    shared.upstream.handler = respondWith(status, { error, code })
     const send = (as: string) => shared.gateway.post(path, { as, body })
     expect((await send('dev')).json).toMatchObject({ error, code })
     expect(await send('writer')).toMatchObject({ status, json: { error: says, code } })

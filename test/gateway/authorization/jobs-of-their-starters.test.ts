@@ -25,11 +25,11 @@ const shared = useSharedGateway(setup)
 const backfill = '/v1/table/team$t/backfill_column'
 
 async function startJob({ gateway, upstream }: typeof shared = shared, as = 'ann'): Promise<string> {
-  upstream.answering = respondWith(202, { job_id: 'job-7' })
+  upstream.handler = respondWith(202, { job_id: 'job-7' })
   const response = await gateway.post(backfill, { as, body: { column: 'c' } })
   expect(response.status).toBe(202)
   upstream.requests.length = 0
-  upstream.answering = respondWith(200, { job_state: 'DONE' })
+  upstream.handler = respondWith(200, { job_state: 'DONE' })
   return (response.json as { job_id: string }).job_id
 }
 
@@ -55,7 +55,7 @@ it('the errors of a job are selected by the id that its caller got', async () =>
 
 it('a description has the id that its caller sent', async () => {
   const job = await startJob()
-  shared.upstream.answering = respondWith(200, { job_id: 'job-7', job_state: 'DONE' })
+  shared.upstream.handler = respondWith(200, { job_id: 'job-7', job_state: 'DONE' })
   const response = await shared.gateway.post('/v1/jobs/describe', { as: 'ann', body: { job_id: job } })
   expect(response.json).toEqual({ job_id: job, job_state: 'DONE' })
 })
@@ -68,7 +68,7 @@ it.each([
   ['/v1/table/team$t/drop', undefined],
   ['/v1/table/team$t/create_index', { column: 'c', index_type: 'BTREE', branch: 'dev' }],
 ])('a job of %s can be described by its caller', async (target, body) => {
-  shared.upstream.answering = respondWith(200, { job_id: 'job-8' })
+  shared.upstream.handler = respondWith(200, { job_id: 'job-8' })
   const { json } = await shared.gateway.post(target, { as: 'ann', ...(body && { body }) })
   const job = (json as { job_id: string }).job_id
   const response = await shared.gateway.post('/v1/jobs/describe', { as: 'ann', body: { job_id: job } })
@@ -113,7 +113,7 @@ it('the audit log records the id of the upstream, and the permission that allowe
 })
 
 it('the data of a schema is not taken for a job', async () => {
-  shared.upstream.answering = respondWith(200, { job_id: 'of the caller' })
+  shared.upstream.handler = respondWith(200, { job_id: 'of the caller' })
   const response = await shared.gateway.post('/v1/table/team$t/schema_metadata/update', {
     as: 'root',
     body: { job_id: 'of the caller' },

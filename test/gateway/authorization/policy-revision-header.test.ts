@@ -13,7 +13,7 @@ it.each<[what: string, method: 'GET' | 'POST', target: string, status: number, a
   ['a listing', 'GET', '/v1/namespace/$/table/list', 200],
   ['a denial', 'POST', '/v1/table/t/drop', 403, 'ann'],
 ])('%s names the policies that decided', async (_what, method, target, status, as = 'dev') => {
-  shared.upstream.answering = (_arrival, response) => {
+  shared.upstream.handler = (_arrival, response) => {
     response.setHeader('X-Catalog-Policy-Revision', 'forged')
     response.end('{"tables":[]}')
   }
@@ -26,9 +26,9 @@ it('errors of the body or of the upstream name the policies that allowed the req
   const body = { headers: { 'content-type': 'application/json' }, body: '{"id":["other"]}' }
   const contradiction = await shared.gateway.post('/v1/table/t/describe', body)
   expect(contradiction).toMatchObject({ status: 400, headers: expected })
-  shared.upstream.answering = (_arrival, response) => response.writeHead(409).end()
+  shared.upstream.handler = (_arrival, response) => response.writeHead(409).end()
   expect(await shared.gateway.post('/v1/table/t/drop')).toMatchObject({ status: 409, headers: expected })
-  shared.upstream.answering = (_arrival, response) => response.destroy()
+  shared.upstream.handler = (_arrival, response) => response.destroy()
   const lost = await shared.gateway.post('/v1/table/t/drop')
   expect(lost.status).toBe(424)
   expect(lost.headers).toMatchObject(expected)

@@ -38,7 +38,7 @@ const encodeColumns = (...names: string[]): Buffer =>
   encodeFile(tableFromArrays(Object.fromEntries(names.map((name) => [name, [1]]))))
 
 beforeEach(() => {
-  shared.upstream.answering = respondWith(200, encodeColumns(), arrow)
+  shared.upstream.handler = respondWith(200, encodeColumns(), arrow)
 })
 
 async function forwarded(): Promise<unknown> {
@@ -60,7 +60,7 @@ it('a query is sent with what the policy leaves', async () => {
 })
 
 it('a count by GET counts visible rows', async () => {
-  shared.upstream.answering = respondWith(200, '2')
+  shared.upstream.handler = respondWith(200, '2')
   const response = await shared.gateway.get('/v1/table/sales$orders/count_rows', { as: 'analyst' })
   expect(response).toMatchObject({ status: 200, json: 2 })
   expect(await forwarded()).toEqual({ predicate: rows })
@@ -97,14 +97,14 @@ it('a description has the visible columns only', async () => {
   const type = { type: 'int64' }
   const fields = ['id', 'ssn'].map((name) => ({ name, type, nullable: true, metadata: { secret: 'x' } }))
   const description = { table: 't', version: 4, location: 's3://lake/t', stats: {}, schema: { fields } }
-  shared.upstream.answering = respondWith(200, description)
+  shared.upstream.handler = respondWith(200, description)
   const { json } = await shared.gateway.post('/v1/table/sales$orders/describe', { as: 'analyst', body: {} })
   const shown = [{ name: 'id', type, nullable: true }]
   expect(json).toEqual({ table: 't', version: 4, schema: { fields: shown } })
 })
 
 it('a response with a column that was not asked for is refused', async () => {
-  shared.upstream.answering = respondWith(200, encodeColumns('id', 'ssn'))
+  shared.upstream.handler = respondWith(200, encodeColumns('id', 'ssn'))
   const response = await shared.gateway.post('/v1/table/sales$orders/query', { as: 'analyst', body: {} })
   expectError(response, { kind: 'ServiceUnavailable', status: 502, says: 'not asked for' })
   expect(response.bytes.toString()).not.toContain('ssn')
@@ -112,7 +112,7 @@ it('a response with a column that was not asked for is refused', async () => {
 
 it('a response that arrives at once is sent once, and the connection remains open', async () => {
   const encoded = encodeColumns('id', 'v')
-  shared.upstream.answering = (_request, response) => {
+  shared.upstream.handler = (_request, response) => {
     response.writeHead(200, { 'content-length': encoded.length }).end(encoded)
   }
   const query = (connection: string): string =>
@@ -125,7 +125,7 @@ it('a response that arrives at once is sent once, and the connection remains ope
 })
 
 it('an error of the catalog says nothing of hidden rows and columns', async () => {
-  shared.upstream.answering = respondWith(500, { error: "Cannot cast string 'CANARY' to Int64", code: 18 })
+  shared.upstream.handler = respondWith(500, { error: "Cannot cast string 'CANARY' to Int64", code: 18 })
   const response = await shared.gateway.post('/v1/table/sales$orders/query', { as: 'analyst', body: {} })
   expectError(response, {
     kind: 'InvalidInput',

@@ -106,7 +106,7 @@ it.each(operations)('%s takes null for each member that it does not require', as
   const operation = getOperation(name)
   const absent = [...getRequestForm(operation).members.keys()].map((member) => [member, null])
   const query = await createAcceptedQuery(name, shared)
-  shared.upstream.answering = respondWith(operation.status, { namespaces: [] })
+  shared.upstream.handler = respondWith(operation.status, { namespaces: [] })
   const response = await shared.gateway.post(`${path}?${query}`, {
     body: { ...Object.fromEntries(absent), ...members },
   })

@@ -29,7 +29,7 @@ it.each(['in chunks', 'with a length'])('16 MiB %s reach the upstream byte for b
   const { gateway, upstream } = shared
   const sent = createHash('sha256')
   const received = createHash('sha256')
-  upstream.answering = (_arrival, response, request) => {
+  upstream.handler = (_arrival, response, request) => {
     request.on('data', (chunk: Buffer) => received.update(chunk))
     request.once('end', () => response.end('{}'))
   }
@@ -52,7 +52,7 @@ it('an upload waits for a slow upstream', async () => {
   let taken = 0
   let received = 0
   const resume = createDeferred<() => void>()
-  upstream.answering = (_arrival, response, request) => {
+  upstream.handler = (_arrival, response, request) => {
     // Only counted: recorded chunks would stay in memory.
     request.removeAllListeners('data').pause()
     request.on('data', (chunk: Buffer) => (received += chunk.length))

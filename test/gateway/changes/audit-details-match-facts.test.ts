@@ -69,7 +69,7 @@ it.each<[what: string, target: string, body: object, details: Details]>([
     { query: hash },
   ],
 ])('the record of %s contains what it does, and its SQL as a hash', async (_what, target, body, details) => {
-  shared.upstream.answering = respondWith(202, { job_id: 'job-1' })
+  shared.upstream.handler = respondWith(202, { job_id: 'job-1' })
   expect(await shared.gateway.post(`/v1/${target}`, { body })).toMatchObject({ status: 202 })
   expect((await lastIntent())?.details).toEqual(details)
   expect(JSON.stringify(await recordsOf(shared.gateway.auditFolder))).not.toContain('planted')

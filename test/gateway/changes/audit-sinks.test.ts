@@ -19,7 +19,7 @@ it('a failing sink blocks no change, appears in the metrics, and gets all record
   expect(await metricsOf(gateway.adminUrl)).toMatch(
     /^catalog_gateway_audit_sink_records_rejected_total\{sink="receiver"\} 0$/m,
   )
-  upstream.answering = respondWith(200, { version: 3 })
+  upstream.handler = respondWith(200, { version: 3 })
   for (const name of ['one', 'two', 'three']) {
     const response = await gateway.post(`/v1/table/${name}/delete`, {
       headers: { 'x-catalog-ctx-tenant': 'tenant of acme' },

@@ -58,7 +58,7 @@ it.each<[what: string, respond: RequestHandler, expected: object]>([
   ],
 ])('resolves a commit without a response: %s', async (_what, response, expected) => {
   const { gateway, upstream } = await startGatewayAndUpstream(quickly)
-  upstream.answering = breakingOff(response)
+  upstream.handler = breakingOff(response)
   expect(await gateway.post(commit, { body: staged })).toMatchObject({ status: 424 })
   const { records, resolved } = await resolvedIn(gateway.auditFolder)
   const [intent] = ofKind(records, 'intent')
@@ -77,7 +77,7 @@ it('absence requires two lookups; a version found by the second belongs to the c
   let polls = 0
   const late: RequestHandler = (...all) =>
     ((polls += 1) < 3 ? notThere : respondWith(200, { version: final }))(...all)
-  upstream.answering = breakingOff(late)
+  upstream.handler = breakingOff(late)
   await gateway.post(commit, { body: staged })
   expect((await resolvedIn(gateway.auditFolder)).resolved).toMatchObject([
     { result: 'committed', lookups: 3 },
@@ -91,8 +91,8 @@ it('an upstream that never responds delays no change of another one', async () =
   )
   onTestFinished(close)
   const { root, silent } = upstreams
-  silent.answering = breakingOff(() => undefined)
-  root.answering = breakingOff(notThere)
+  silent.handler = breakingOff(() => undefined)
+  root.handler = breakingOff(notThere)
   await gateway.post('/v1/table/silent$orders/version/create', { body: staged })
   await eventually(() => expect(silent.requests).toHaveLength(2))
   await gateway.post(commit, { body: staged, headers: { 'x-request-id': 'of-the-other' } })
@@ -103,9 +103,9 @@ it('an upstream that never responds delays no change of another one', async () =
 
 it('a version of another request is not attributed to the change', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(quickly)
-  upstream.answering = respondWith(200, { version: final })
+  upstream.handler = respondWith(200, { version: final })
   await gateway.post(commit, { body: staged, headers: { 'x-request-id': 'winner' } })
-  upstream.answering = breakingOff(respondWith(200, { version: final }))
+  upstream.handler = breakingOff(respondWith(200, { version: final }))
   await gateway.post(commit, { body: staged, headers: { 'x-request-id': 'late' } })
   expect((await resolvedIn(gateway.auditFolder)).resolved).toMatchObject([
     { request: 'late', result: 'taken', evidence: 'request winner made version 7' },
@@ -118,7 +118,7 @@ it('retention keeps intents that are being resolved', async () => {
     settings: { audit: { retention: { maxBytes: 1 } } },
   })
   let isSilent = true
-  upstream.answering = (arrival, response, request) => {
+  upstream.handler = (arrival, response, request) => {
     const lookup = isSilent ? respondWith(503, {}) : respondWith(200, { version: final })
     const respond = arrival.target.includes('orders') ? breakingOff(lookup) : respondWith(200, {})
     respond(arrival, response, request)
@@ -146,7 +146,7 @@ it('a batch is resolved as a whole', async () => {
     { id: ['a', 'one'], ...staged },
     { id: ['a', 'two'], ...staged, version: 3, e_tag: undefined },
   ]
-  upstream.answering = breakingOff(async (arrival, response, request) => {
+  upstream.handler = breakingOff(async (arrival, response, request) => {
     const { id, version } = JSON.parse(String(await arrival.body)) as { id: string[]; version: number }
     const e_tag = id[1] === 'one' ? 'tag' : 'other'
     respondWith(200, { version: { ...final, version, e_tag } })(arrival, response, request)
@@ -177,9 +177,9 @@ it.each([
   ['undecided if a further change may have created one', 5, 'the author of version 5 is unknown'],
 ])('a change of rows is %s', async (what, newest, evidence) => {
   const { gateway, upstream } = await startGatewayAndUpstream(quickly)
-  upstream.answering = respondWith(200, { version: 4 })
+  upstream.handler = respondWith(200, { version: 4 })
   await gateway.post('/v1/table/sales$orders/insert', { body: arrowUpload })
-  upstream.answering = breakingOff(respondWith(200, { version: { ...final, version: newest } }))
+  upstream.handler = breakingOff(respondWith(200, { version: { ...final, version: newest } }))
   await gateway.post('/v1/table/sales$orders/insert', { body: arrowUpload })
   expect((await resolvedIn(gateway.auditFolder)).resolved).toMatchObject([
     { result: what.split(' ')[0], ...(evidence !== undefined && { evidence }) },
@@ -189,12 +189,12 @@ it.each([
 it('the completion of a multipart write is in doubt without a response; a part of it creates no version', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(quickly)
   const table = '/v1/table/sales$orders'
-  upstream.answering = respondWith(200, { version: 4, upload_id: 'upload-1' })
+  upstream.handler = respondWith(200, { version: 4, upload_id: 'upload-1' })
   await gateway.post(`${table}/insert`, { body: arrowUpload })
   const { json } = await gateway.post(`${table}/multipart_write/create`)
   const named = `upload_id=${encodeURIComponent((json as { upload_id: string }).upload_id)}`
   await gateway.post(`${table}/insert?${named}`, { body: arrowUpload })
-  upstream.answering = breakingOff(respondWith(200, { version: final }))
+  upstream.handler = breakingOff(respondWith(200, { version: final }))
   expect(await gateway.post(`${table}/multipart_write/complete?${named}`)).toMatchObject({ status: 424 })
   const { records, resolved } = await resolvedIn(gateway.auditFolder)
   expect(ofKind(records, 'intent').at(-1)).toMatchObject({ operation: 'CompleteMultipartWrite', before: 4 })
@@ -204,7 +204,7 @@ it('the completion of a multipart write is in doubt without a response; a part o
 
 it('retries the upstream until it responds, also after a restart of the gateway', async () => {
   const first = await startGatewayAndUpstream(quickly)
-  first.upstream.answering = (_arrival, response) => response.socket?.destroy()
+  first.upstream.handler = (_arrival, response) => response.socket?.destroy()
   await first.gateway.post(commit, { body: staged, headers: { 'x-request-id': 'lost' } })
   await eventually(() => expect(first.upstream.requests.length).toBeGreaterThan(2))
   expect(await first.gateway.metrics()).toContain('catalog_gateway_audit_in_doubt_changes 1')
@@ -213,7 +213,7 @@ it('retries the upstream until it responds, also after a restart of the gateway'
 
   const folder = first.gateway.auditFolder
   const second = await startGatewayAndUpstream({ settings: { audit: { folder } } })
-  second.upstream.answering = respondWith(200, { version: final })
+  second.upstream.handler = respondWith(200, { version: final })
   const { resolved, records } = await resolvedIn(folder)
   expect(resolved).toMatchObject([{ request: 'lost', result: 'committed' }])
   expect(resolved[0]?.chain).not.toBe(resolved[0]?.intentChain)

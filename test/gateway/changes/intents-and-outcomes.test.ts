@@ -27,7 +27,7 @@ function withoutSeals(records: readonly AuditRecord[]): AuditRecord[] {
 it('writes the intent of a change before it is sent, and its outcome before the response', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()
   let seen: string[] = []
-  upstream.answering = (arrival, response, request) => {
+  upstream.handler = (arrival, response, request) => {
     seen = onDisk(gateway.auditFolder)
     return respondWith(200, { version: { version: 7 } })(arrival, response, request)
   }
@@ -57,7 +57,7 @@ it('writes the intent of a change before it is sent, and its outcome before the 
 it('writes the intent of an upload before its first byte is sent', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()
   let seen: string[] = []
-  upstream.answering = (_arrival, response) => {
+  upstream.handler = (_arrival, response) => {
     seen = onDisk(gateway.auditFolder)
     response.end('{}')
   }
@@ -77,7 +77,7 @@ it.each<[status: number, body: object, outcome: { result: string; version?: numb
   [503, {}, { result: 'unknown' }],
 ])('a change with the response %i %j has the outcome %j', async (status, body, outcome) => {
   const { gateway, upstream } = await startGatewayAndUpstream()
-  upstream.answering = respondWith(status, body)
+  upstream.handler = respondWith(status, body)
   await gateway.post(commit, { body: manifest })
   const outcomes = await gateway.recorded('outcome')
   expect(outcomes).toMatchObject([{ status, ...outcome }])
@@ -86,7 +86,7 @@ it.each<[status: number, body: object, outcome: { result: string; version?: numb
 
 it('a change without a response is unknown; one that was not sent has failed', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()
-  upstream.answering = (_arrival, response) => response.socket?.destroy()
+  upstream.handler = (_arrival, response) => response.socket?.destroy()
   await gateway.post(commit, { body: manifest })
   await upstream.close()
   await gateway.post(commit, { body: manifest })

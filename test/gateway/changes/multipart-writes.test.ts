@@ -11,7 +11,7 @@ const table = '/v1/table/sales$orders'
 
 async function startTarget(): Promise<RecordingUpstream> {
   const upstream = await startUpstream()
-  upstream.answering = (arrival, ...rest) => {
+  upstream.handler = (arrival, ...rest) => {
     const { pathname } = new URL(arrival.target, upstream.url)
     const json = pathname.endsWith('/create')
       ? { upload_id: 'upload-1' }

@@ -18,7 +18,7 @@ const final = { version: 7, manifest_path, manifest_size: 9, e_tag: 'f', metadat
 
 it('records a commit with the versions before and after, and both manifests', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()
-  upstream.answering = respondWith(200, { version: final })
+  upstream.handler = respondWith(200, { version: final })
   await gateway.post(commit, { body: staged })
   const records = await recordsOf(gateway.auditFolder)
   expect(ofKind(records, 'intent')).toMatchObject([
@@ -36,9 +36,9 @@ it('records a commit with the versions before and after, and both manifests', as
 
 it('records an upload with its bytes, rows and schema, and with the last recorded version', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()
-  upstream.answering = respondWith(200, { version: 7 })
+  upstream.handler = respondWith(200, { version: 7 })
   await gateway.post(commit, { body: staged })
-  upstream.answering = respondWith(200, { version: 8 })
+  upstream.handler = respondWith(200, { version: 8 })
   const body = Buffer.from(tableToIPC(new Table({ a: vectorFromArray([1, 2, 3], new Int32()) }), 'stream'))
   await gateway.post(insert, { body })
   expect(await upstream.requests[1]?.body).toEqual(body)
@@ -52,7 +52,7 @@ it('records an upload with its bytes, rows and schema, and with the last recorde
 it('records why the rest of an upload was not forwarded', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()
   const arrived = createDeferred<void>()
-  upstream.answering = (_arrival, _response, request) => request.once('data', () => arrived.resolve())
+  upstream.handler = (_arrival, _response, request) => request.once('data', () => arrived.resolve())
   async function* body(): AsyncGenerator<Buffer> {
     const batch = batchMessage(100_000)
     yield Buffer.concat([arrowUpload.subarray(0, -endOfStreamBytes), batch, Buffer.alloc(100_000)])
@@ -75,7 +75,7 @@ it('records a batch as one intent with all its effects, and its versions by tabl
     { deregister_table: { id: ['a', 'gone'] } },
     { create_table_version: { id: ['a', 'one'], ...staged, branch: 'dev' } },
   ]
-  upstream.answering = respondWith(200, {
+  upstream.handler = respondWith(200, {
     results: [{ deregister_table: {} }, { create_table_version: { version: final } }],
   })
   await gateway.post('/v1/table/batch-commit', { body: { operations } })
@@ -96,11 +96,11 @@ it('records a batch as one intent with all its effects, and its versions by tabl
 
 it('knows the versions of tables after a restart', async () => {
   const first = await startGatewayAndUpstream()
-  first.upstream.answering = respondWith(200, { version: 4 })
+  first.upstream.handler = respondWith(200, { version: 4 })
   await first.gateway.post(insert, { body: arrowUpload })
   await first.gateway.stop()
   const second = await startGatewayAndUpstream({ settings: { audit: { folder: first.gateway.auditFolder } } })
-  second.upstream.answering = respondWith(200, { version: 6 })
+  second.upstream.handler = respondWith(200, { version: 6 })
   await second.gateway.post(insert, { body: arrowUpload })
   expect((await first.gateway.recorded('intent'))[1]).toMatchObject({ before: 4 })
 })

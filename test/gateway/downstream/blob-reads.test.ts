@@ -25,7 +25,7 @@ function serveBlob(status: number, text: string, headers: Readonly<Record<string
 }
 
 beforeEach(() => {
-  shared.upstream.answering = serveBlob(200, '0123456789').handle
+  shared.upstream.handler = serveBlob(200, '0123456789').handle
 })
 
 const byteRanges = '--x\r\ncontent-range: bytes 0-0/10\r\n\r\n0\r\n--x--\r\n'
@@ -54,7 +54,7 @@ it.each<
 ])('a client gets %s', async (_what, headers, status, text, more) => {
   const { gateway, upstream } = shared
   const { handle, sent } = serveBlob(status, text, more)
-  upstream.answering = handle
+  upstream.handler = handle
   const response = await gateway.get(blob, { headers })
   expect(response).toMatchObject({ status, headers: status === 304 ? described : sent })
   expect(String(response.bytes)).toBe(text)
@@ -78,14 +78,14 @@ it('HEAD has the headers of the value and no body', async () => {
 })
 
 it('errors of HEAD have no body either', async () => {
-  shared.upstream.answering = respondWith(404, '')
+  shared.upstream.handler = respondWith(404, '')
   const response = await shared.gateway.send('HEAD', blob)
   expect(response.status).toBe(404)
   expect(response.bytes).toHaveLength(0)
 })
 
 it('null is 204', async () => {
-  shared.upstream.answering = (_arrival, response) =>
+  shared.upstream.handler = (_arrival, response) =>
     response.writeHead(204, { 'x-lancedb-version': '7' }).end()
   const response = await shared.gateway.get(blob, { headers: { range: 'bytes=0-0' } })
   expect(response).toMatchObject({ status: 204, headers: { 'x-lancedb-version': '7' } })
@@ -93,26 +93,26 @@ it('null is 204', async () => {
 })
 
 it('416 says how long the value is, in an error of the interface', async () => {
-  shared.upstream.answering = serveBlob(416, '', { 'content-range': 'bytes */10' }).handle
+  shared.upstream.handler = serveBlob(416, '', { 'content-range': 'bytes */10' }).handle
   const response = await shared.gateway.get(blob, { headers: { range: 'bytes=10-11' } })
   expectError(response, { kind: 'InvalidInput', status: 416, says: 'refused the request' })
   expect(response.headers['content-range']).toBe('bytes */10')
 })
 
 it('a part that was not requested is an invalid response: the client would take it for the value', async () => {
-  shared.upstream.answering = respondWith(206, '0', { 'content-range': 'bytes 0-0/10' })
+  shared.upstream.handler = respondWith(206, '0', { 'content-range': 'bytes 0-0/10' })
   expectError(await shared.gateway.get(blob), { kind: 'ServiceUnavailable', status: 502, says: 'is a part' })
 })
 
 it('304 without a condition is refused like a redirect', async () => {
-  shared.upstream.answering = (_arrival, response) => response.writeHead(304, { etag: tag }).end()
+  shared.upstream.handler = (_arrival, response) => response.writeHead(304, { etag: tag }).end()
   expectError(await shared.gateway.get(blob), { kind: 'ServiceUnavailable', status: 502, says: 'redirect' })
 })
 
 it('values of several rows are an Arrow stream', async () => {
   const { gateway, upstream } = shared
   const type = 'application/vnd.apache.arrow.stream'
-  upstream.answering = respondWith(200, 'arrow', { 'content-type': type })
+  upstream.handler = respondWith(200, 'arrow', { 'content-type': type })
   const body = { version: null, column: 'image', row_ids: [0, 7], branch: 'ci/7' }
   const response = await gateway.post('/v1/table/lake$t/fetch_blobs/', { body })
   expect(response).toMatchObject({ status: 200, headers: { 'content-type': type } })

@@ -9,7 +9,7 @@ import { eventually } from '../../support/eventually.ts'
 
 it('aborts an upload upstream if its client disconnects, and records its outcome', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()
-  upstream.answering = () => undefined
+  upstream.handler = () => undefined
   const leave = new AbortController()
   const body = new PassThrough()
   body.on('error', () => undefined)
@@ -29,7 +29,7 @@ it.each(['before the response', 'in the middle of it'])(
   async (when) => {
     const { gateway, upstream } = await startGatewayAndUpstream()
     const clientHasLeft = createDeferred()
-    upstream.answering = async (_arrival, response) => {
+    upstream.handler = async (_arrival, response) => {
       if (when === 'in the middle of it') response.writeHead(200).write('{"version":')
       await clientHasLeft.promise
       response.end(when === 'in the middle of it' ? '7}' : '{"version":7}')
@@ -57,7 +57,7 @@ it.each(['before the answer', 'in the middle of it'])(
   async (when) => {
     const { gateway, upstream } = await startGatewayAndUpstream()
     const abandoned = createDeferred()
-    upstream.answering = (_arrival, response) => {
+    upstream.handler = (_arrival, response) => {
       response.once('close', () => abandoned.resolve(undefined))
       if (when !== 'before the answer') response.writeHead(200).write('half of it')
     }
@@ -74,7 +74,7 @@ it.each(['before the answer', 'in the middle of it'])(
       leave.abort()
     }
     await abandoned.promise
-    upstream.answering = respondWith(200, {})
+    upstream.handler = respondWith(200, {})
     await gateway.get('/v1/table/o/tags/list')
     expect(upstream.requests.map(({ target }) => target)).toEqual([
       '/v1/table/orders/query',

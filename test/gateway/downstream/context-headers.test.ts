@@ -77,7 +77,7 @@ it('repeats properties of the query in the header that a server of Lance reads',
 
 it('sends the context of a listing under the names that a server of Lance reads', async () => {
   const { gateway, upstream } = beforeLance
-  upstream.answering = respondWith(200, { tables: [] })
+  upstream.handler = respondWith(200, { tables: [] })
   const headers = { 'x-catalog-ctx-trace': '7' }
   expect(await gateway.get('/v1/namespace/$/table/list', { headers })).toMatchObject({ status: 200 })
   expect(catalogHeadersOf(upstream)).toEqual({ 'x-lance-ctx-trace': '7' })

@@ -22,7 +22,7 @@ function outcomeOf(stopped: Promise<void>): Promise<string> {
 it('completes active requests before it closes, also if it is stopped twice', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()
   const finish = createDeferred()
-  upstream.answering = async (arrival, response, request) => {
+  upstream.handler = async (arrival, response, request) => {
     await finish.promise
     return respondWith(200, { version: 4 })(arrival, response, request)
   }
@@ -45,7 +45,7 @@ it('announces the shutdown before it refuses connections, if readiness is asked 
   await fetch(`${gateway.adminUrl}/readyz`)
   const finish = createDeferred()
   const hung = respondWith(200, { tables: [] })
-  upstream.answering = (arrival, response, request) =>
+  upstream.handler = (arrival, response, request) =>
     finish.promise.then(() => hung(arrival, response, request))
   const connection = openRawConnection(gateway.url)
   const listing = keyedRequest(gateway, 'dev', 'GET /v1/table')
@@ -57,7 +57,7 @@ it('announces the shutdown before it refuses connections, if readiness is asked 
     503,
     { problems: { gateway: 'the gateway is shutting down' } },
   ])
-  upstream.answering = hung
+  upstream.handler = hung
   const late = openRawConnection(gateway.url)
   late.write(listing)
   expect(await late.waitForEnd()).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*\r\nconnection: close\r\n/i)
@@ -71,7 +71,7 @@ it('aborts requests after the grace period, and records the outcome of a change'
   const { gateway, upstream } = await startGatewayAndUpstream({
     settings: { timeouts: { drainTimeoutMs: 300 } },
   })
-  upstream.answering = () => undefined
+  upstream.handler = () => undefined
   const update = gateway.post('/v1/table/orders/update', { body: {} })
   const query = gateway.post('/v1/table/orders/query', { body: {} })
   const upload = openRawConnection(gateway.url)
@@ -90,7 +90,7 @@ it('aborts requests after the grace period, and records the outcome of a change'
 it('completes a change whose client has disconnected before it closes', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()
   const finish = createDeferred()
-  upstream.answering = (arrival, response, request) =>
+  upstream.handler = (arrival, response, request) =>
     finish.promise.then(() => respondWith(200, { version: 9 })(arrival, response, request))
   const leave = new AbortController()
   const response = gateway.post('/v1/table/orders/update', { body: {}, signal: leave.signal })

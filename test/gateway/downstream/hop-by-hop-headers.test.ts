@@ -43,7 +43,7 @@ it('does not forward hop-by-hop headers of the client, including those listed in
 
 it('does not forward hop-by-hop headers of the upstream, including those listed in connection', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()
-  upstream.answering = (_arrival, response) => {
+  upstream.handler = (_arrival, response) => {
     response.socket?.end(
       rawRequest(
         [

@@ -20,7 +20,7 @@ it.each([
   [406, 'POST', '/v1/nothing', {}],
 ] as const)('a response %i to %s %s %j', async (status, method, target, parts) => {
   const { gateway, upstream } = shared
-  upstream.answering = respondWith(200, { tables: [] })
+  upstream.handler = respondWith(200, { tables: [] })
   const plain = await gateway.send(method, target, parts)
   expect(plain.status).toBe(status)
   expect(plain.headers).not.toHaveProperty('phalanx-version')
@@ -54,7 +54,7 @@ it.each([
   [503, 'no version', {}, '0.3.0'],
 ])('a response %i of an upstream that states %s', async (status, _what, stated, announced) => {
   const { gateway, upstream } = shared
-  upstream.answering = respondWith(status, {}, stated)
+  upstream.handler = respondWith(status, {}, stated)
   for (const target of [describeTable, changeTable]) {
     const response = await gateway.post(target, { headers: lancedb })
     // The catalog has not said what became of a change.

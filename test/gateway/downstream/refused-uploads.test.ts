@@ -66,7 +66,7 @@ it.skipIf(!hasOpenssl()).each(framings)('over TLS, it gets the refusal with %s, 
 })
 
 it('a client gets the refusal of an upstream during an upload of 40 MB', async () => {
-  shared.upstream.answering = respondWith(409, { error: 'being dropped', code: 19 })
+  shared.upstream.handler = respondWith(409, { error: 'being dropped', code: 19 })
   expect(await upload(shared.gateway, 'dev', 'length')).toMatch(/^HTTP\/1.1 409 .*being dropped/s)
 })
 

@@ -32,9 +32,9 @@ it.each(['', 'two words', 'x'.repeat(129), '../../etc', '<b>'])(
 it('ignores a request id of the upstream', async () => {
   const { gateway, upstream } = shared
   const headers = { 'content-type': 'application/json', 'x-request-id': 'theirs' }
-  upstream.answering = respondWith(200, {}, headers)
+  upstream.handler = respondWith(200, {}, headers)
   expect((await gateway.post(target)).headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/)
-  upstream.answering = respondWith(404, { error: 'no such table', code: 4, instance: 'theirs' }, headers)
+  upstream.handler = respondWith(404, { error: 'no such table', code: 4, instance: 'theirs' }, headers)
   expectError(await gateway.post(target), { kind: 'TableNotFound', says: 'no such table' })
 })
 

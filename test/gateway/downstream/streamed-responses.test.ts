@@ -30,7 +30,7 @@ it('waits for a slow client longer than for a silent upstream, and sends the com
     withUpstream(() => ({}), { responseBodyTimeoutMs }),
   )
   let stated = 0
-  upstream.answering = (_arrival, response) => {
+  upstream.handler = (_arrival, response) => {
     response.writeHead(200, arrow)
     return pipeline(
       table((bytes) => (stated += bytes)),
@@ -50,7 +50,7 @@ it('waits for a slow client longer than for a silent upstream, and sends the com
 it('streams a response as it arrives', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()
   const finish = createDeferred()
-  upstream.answering = async (_arrival, response) => {
+  upstream.handler = async (_arrival, response) => {
     response.writeHead(200, arrow).write('first')
     await finish.promise
     response.end('last')

@@ -100,7 +100,7 @@ describe.skipIf(!hasOpenssl())('TLS from clients (skipped without openssl)', () 
       ['query', Buffer.from('{"k":1}'), large],
     ]
     for (const [index, [operation, body, response]] of requests.entries()) {
-      upstream.answering = respondWith(200, response)
+      upstream.handler = respondWith(200, response)
       const received = await client.request({
         method: 'POST',
         path: `/v1/table/orders/${operation}`,

@@ -27,7 +27,7 @@ it('serves the catalog under the prefix, and leaves other routes to the applicat
 it('serves HEAD, and ranges of blobs', async () => {
   const { url, upstream } = await startApplication()
   const blob = `${url}/catalog/v1/table/a/blob/image/7/bytes`
-  upstream.answering = ({ method }, response) =>
+  upstream.handler = ({ method }, response) =>
     method === 'HEAD'
       ? response.writeHead(200, { 'content-length': 10 }).end()
       : response.writeHead(206, { 'content-length': 1, 'content-range': 'bytes 0-0/10' }).end('0')

@@ -26,7 +26,7 @@ it('serves pipelined requests one after the other', async () => {
   const { url, upstream } = await startApplication()
   const request = `POST ${describe} HTTP/1.1\r\nhost: g\r\nx-user: alice\r\n\r\n`
   let active = 0
-  upstream.answering = async (_arrival, response) => {
+  upstream.handler = async (_arrival, response) => {
     active += 1
     expect(active).toBe(1)
     await new Promise(setImmediate)
@@ -42,7 +42,7 @@ it('completes active requests when the application closes', async () => {
   const { app, url, upstream } = await startApplication()
   const isForwarded = createDeferred()
   const mayRespond = createDeferred()
-  upstream.answering = async (_arrival, response) => {
+  upstream.handler = async (_arrival, response) => {
     isForwarded.resolve(undefined)
     await mayRespond.promise
     response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
@@ -58,7 +58,7 @@ it('completes active requests when the application closes', async () => {
 it('never completes an upload that its client has cancelled', async () => {
   const { url, upstream } = await startApplication()
   let upload: Promise<Buffer> | undefined
-  upstream.answering = ({ body }) => void (upload = body)
+  upstream.handler = ({ body }) => void (upload = body)
   const connection = openRawConnection(url)
   connection.write(
     'POST /catalog/v1/table/a/insert HTTP/1.1\r\nhost: g\r\nx-user: alice\r\n' +
@@ -75,7 +75,7 @@ it.runIf(isThorough)(
   async () => {
     const { app, url, upstream } = await startApplication()
     const isAbandoned = createDeferred()
-    upstream.answering = (_arrival, response) => {
+    upstream.handler = (_arrival, response) => {
       response.once('close', () => isAbandoned.resolve(undefined))
       response.end(Buffer.alloc(48 * 1024 * 1024))
     }

@@ -30,7 +30,7 @@ async function threeCatalogs() {
   })
   onTestFinished(() => started.close())
   const serve = (name: Name): void => {
-    started.upstreams[name].answering = serveListings({ allTables: listed[name] })
+    started.upstreams[name].handler = serveListings({ allTables: listed[name] })
   }
   for (const name of getKeys(catalogs)) serve(name)
   return { ...started, serve }
@@ -57,7 +57,7 @@ it.each<[how: string, RequestHandler]>([
   'a listing of all tables lacks those of a catalog that %s, and names its namespaces',
   async (_how, fail) => {
     const { gateway, upstreams } = await threeCatalogs()
-    upstreams.second.answering = fail
+    upstreams.second.handler = fail
     expect(await list(gateway, '')).toEqual({
       tables: ['a', 'd', 'raw$e', 'raw$f', 'z'],
       token: undefined,
@@ -69,13 +69,13 @@ it.each<[how: string, RequestHandler]>([
 
 it('does not reveal a failing catalog to a caller that may see nothing there', async () => {
   const { gateway, upstreams } = await threeCatalogs()
-  upstreams.second.answering = respondWith(500, '')
+  upstreams.second.handler = respondWith(500, '')
   expect(await list(gateway, '', 'ann')).toEqual({
     tables: ['raw$e', 'raw$f'],
     token: undefined,
     missing: undefined,
   })
-  for (const upstream of Object.values(upstreams)) upstream.answering = respondWith(500, '')
+  for (const upstream of Object.values(upstreams)) upstream.handler = respondWith(500, '')
   const response = await gateway.get('/v1/table', { as: 'ann' })
   expectError(response, { kind: 'Internal', says: 'the upstream failed' })
   expect(response.bytes.toString()).not.toMatch(/first|second|third|lake|old/)
@@ -87,14 +87,14 @@ it.each([
 ] as const)('a catalog that %s fails the listing, because a retry or a permission helps', async (...row) => {
   const [, status, code, kind] = row
   const { gateway, upstreams } = await threeCatalogs()
-  upstreams.second.answering = respondWith(status, { error: 'not for you', code })
+  upstreams.second.handler = respondWith(status, { error: 'not for you', code })
   expectError(await gateway.get('/v1/table'), { kind, says: 'not for you' })
 })
 
 it('lists the other catalogs while the circuit of the root catalog is open', async () => {
   const { gateway, upstreams } = await threeCatalogs()
   upstreams.first.healthStatus = 503
-  upstreams.first.answering = respondWith(503, '')
+  upstreams.first.handler = respondWith(503, '')
   await eventually(async () =>
     expect(await gateway.post('/v1/table/t/describe')).toMatchObject({ status: 503 }),
   )
@@ -107,9 +107,9 @@ it('lists the other catalogs while the circuit of the root catalog is open', asy
 
 it('if no catalog is available, the error is that of the first that is down', async () => {
   const { gateway, upstreams } = await threeCatalogs()
-  upstreams.first.answering = respondWith(406, { error: 'unsupported', code: 0 })
-  upstreams.second.answering = disconnect
-  upstreams.third.answering = respondWith(500, '')
+  upstreams.first.handler = respondWith(406, { error: 'unsupported', code: 0 })
+  upstreams.second.handler = disconnect
+  upstreams.third.handler = respondWith(500, '')
   const says = 'the catalog could not be reached'
   expectError(await gateway.get('/v1/table'), { kind: 'ServiceUnavailable', status: 502, says })
 })
@@ -119,13 +119,13 @@ it.each<[how: string, RequestHandler, ErrorName, status: number, says: string]>(
   ['lacks the route', respondWith(404, ''), 'Unsupported', 404, 'ListAllTables is not supported; list'],
 ])('a single catalog that %s is an error', async (_how, fail, kind, status, says) => {
   const { gateway, upstream } = await startGatewayAndUpstream()
-  upstream.answering = fail
+  upstream.handler = fail
   expectError(await gateway.get('/v1/table'), { kind, status, says })
 })
 
 it('a later page contains the tables of a catalog that is back, none twice', async () => {
   const { gateway, upstreams, serve } = await threeCatalogs()
-  upstreams.second.answering = respondWith(500, '')
+  upstreams.second.handler = respondWith(500, '')
   const first = await list(gateway, '?limit=3')
   expect(first).toMatchObject({ tables: ['a', 'd', 'raw$e'], missing: 'm%C3%BCde%24lake, old' })
   serve('second')
@@ -141,7 +141,7 @@ it('a catalog that fails between two pages is continued where it stopped', async
   const { gateway, upstreams, serve } = await threeCatalogs()
   const first = await list(gateway, '?limit=3')
   expect(first).toMatchObject({ tables: ['a', 'd', 'müde$lake$b'], missing: undefined })
-  upstreams.second.answering = respondWith(500, '')
+  upstreams.second.handler = respondWith(500, '')
   const second = await list(gateway, `?limit=2&${after(first.token)}`)
   expect(second).toMatchObject({ tables: ['raw$e', 'raw$f'], missing: 'm%C3%BCde%24lake, old' })
   serve('second')
@@ -151,7 +151,7 @@ it('a catalog that fails between two pages is continued where it stopped', async
 
 it('the last page says that a catalog is still missing, instead of a token that leads nowhere', async () => {
   const { gateway, upstreams } = await threeCatalogs()
-  upstreams.third.answering = respondWith(500, '')
+  upstreams.third.handler = respondWith(500, '')
   const first = await list(gateway, '?limit=3')
   const last = await list(gateway, `?limit=3&${after(first.token)}`)
   expect(last).toEqual({ tables: ['old$c', 'z'], token: undefined, missing: 'raw' })
@@ -163,7 +163,7 @@ it('a page that only a failing catalog has is an error, and its token stays vali
   expect(first.tables).toEqual(['raw$e', 'raw$f'])
   const page = await list(gateway, '?limit=1', 'ann')
   const next = `?${after(page.token)}`
-  for (const upstream of Object.values(upstreams)) upstream.answering = respondWith(500, '')
+  for (const upstream of Object.values(upstreams)) upstream.handler = respondWith(500, '')
   expectError(await gateway.get(`/v1/table${next}`, { as: 'ann' }), { kind: 'Internal', says: 'failed' })
   serve('third')
   expect(await list(gateway, next, 'ann')).toMatchObject({ tables: ['raw$f'], token: undefined })
@@ -176,7 +176,7 @@ it('a header that would be too long says that much is missing', async () => {
     wide: { namespaces: many },
   })
   onTestFinished(close)
-  upstreams.rest.answering = serveListings({ allTables: ['a'] })
-  upstreams.wide.answering = respondWith(500, '')
+  upstreams.rest.handler = serveListings({ allTables: ['a'] })
+  upstreams.wide.handler = respondWith(500, '')
   expect(await list(gateway, '')).toEqual({ tables: ['a'], token: undefined, missing: '*' })
 })

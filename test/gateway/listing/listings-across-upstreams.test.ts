@@ -40,7 +40,7 @@ const shared = useSharedGatewayAndUpstreams(
   },
 )
 beforeEach(() => {
-  for (const name of getKeys(catalogs)) shared.upstreams[name].answering = serveListings(catalogs[name])
+  for (const name of getKeys(catalogs)) shared.upstreams[name].handler = serveListings(catalogs[name])
 })
 
 const allTables = [

@@ -12,7 +12,7 @@ const shared = useSharedGateway({
 const lancedb = { 'x-lancedb-database': 'any' }
 
 beforeEach(() => {
-  shared.upstream.answering = serveListings({
+  shared.upstream.handler = serveListings({
     allTables: ['a$s1', 'a$s2', 'h1', 's1', 's2', 's2$s', 's3', 'z$s4'],
   })
 })

@@ -26,7 +26,7 @@ it.each<[what: string, names: readonly string[]]>([
   ['with names that cannot be asked for', ['s3', 's/1', 's1', '', '..', 's$x', "s'", 's9', 's2', 's5', 's4']],
 ])('lists a catalog completely that lists %s, in pages of any size', async (_what, names) => {
   for (const ignoresLimit of [undefined, true] as const) {
-    shared.upstream.answering = serveListings({
+    shared.upstream.handler = serveListings({
       tables: { '': names },
       ...(ignoresLimit && { ignoresLimit }),
     })
@@ -44,7 +44,7 @@ it('counts names that cannot be asked for, once for each listing of them', async
     return Number(/_listed_names_left_out_total\{upstream="catalog"\} (\d+)$/m.exec(metrics)?.[1] ?? 0)
   }
   const before = await count()
-  shared.upstream.answering = serveListings({
+  shared.upstream.handler = serveListings({
     tables: { '': ["o'brien", '100%', 's#1', 'really?', 'a"b', 's$x', 's1'] },
     allTables: ["n$o'brien", 's1'],
   })
@@ -55,20 +55,20 @@ it('counts names that cannot be asked for, once for each listing of them', async
 })
 
 it('lists names that differ by their normal form alone as two names', async () => {
-  shared.upstream.answering = serveListings({ tables: { '': ['caf\u00e9', 'cafe\u0301'] } })
+  shared.upstream.handler = serveListings({ tables: { '': ['caf\u00e9', 'cafe\u0301'] } })
   expect((await readPage(shared.gateway, target, 'dev')).names).toEqual(['caf\u00e9', 'cafe\u0301'])
 })
 
 it('takes null for no further page, as Gravitino sends it', async () => {
-  shared.upstream.answering = respondWith(200, { tables: ['s1'], page_token: null })
+  shared.upstream.handler = respondWith(200, { tables: ['s1'], page_token: null })
   expect(await readPage(shared.gateway, target, 'ann')).toEqual({ names: ['s1'], token: undefined })
 })
 
 it('misses no name if another one is dropped between two pages', async () => {
   const names = ['s1', 's2', 's3', 's4']
-  shared.upstream.answering = serveListings({ tables: { '': names } })
+  shared.upstream.handler = serveListings({ tables: { '': names } })
   const { names: first, token } = await readPage(shared.gateway, `${target}?limit=2`, 'ann')
-  shared.upstream.answering = serveListings({ tables: { '': ['s0', 's1', 's3', 's4'] } })
+  shared.upstream.handler = serveListings({ tables: { '': ['s0', 's1', 's3', 's4'] } })
   const next = `${target}?limit=2&page_token=${encodeURIComponent(token ?? '')}`
   expect([...first, ...(await readPage(shared.gateway, next, 'ann')).names]).toEqual(names)
 })
@@ -79,7 +79,7 @@ it.each<[what: string, body: object | string]>([
   ['a list of others', { tables: ['s1', 2] }],
   ['a token that is no text', { tables: [], page_token: 7 }],
 ])('a response with %s is an error of the catalog', async (_what, body) => {
-  shared.upstream.answering = respondWith(200, body)
+  shared.upstream.handler = respondWith(200, body)
   expectError(await shared.gateway.get(target), {
     kind: 'ServiceUnavailable',
     status: 502,
@@ -94,7 +94,7 @@ it.each([
     () => ({ tables: ['s1', 's2', 's3'], page_token: 'x'.repeat(9_000) }),
   ],
 ])('a listing that continues with %s is an error of the catalog', async (_what, body) => {
-  shared.upstream.answering = respondWith(200, body())
+  shared.upstream.handler = respondWith(200, body())
   const first = `${target}?limit=3`
   const response = await shared.gateway.get(first, { as: 'ann' })
   expectError(response, {
@@ -106,32 +106,32 @@ it.each([
 
 it('ends a page of an endless invisible listing after a maximum of reads, and continues from there', async () => {
   let page = 0
-  shared.upstream.answering = (arrival, response, request) =>
+  shared.upstream.handler = (arrival, response, request) =>
     respondWith(200, { tables: hidden(10), page_token: `page-${(page += 1)}` })(arrival, response, request)
   const first = await readPage(shared.gateway, `${target}?limit=5`, 'ann')
   expect(first.names).toEqual([])
   expect(shared.upstream.requests).toHaveLength(33)
-  shared.upstream.answering = serveListings({ tables: { '': [] } })
+  shared.upstream.handler = serveListings({ tables: { '': [] } })
   await readPage(shared.gateway, `${target}?page_token=${encodeURIComponent(first.token ?? '')}`, 'ann')
   expect(shared.upstream.requests.at(-1)?.target).toContain('page_token=page-33')
 })
 
 it('does not reveal that invisible names follow', async () => {
-  shared.upstream.answering = serveListings({ tables: { '': ['s1', 's2', ...hidden(5_000)] } })
+  shared.upstream.handler = serveListings({ tables: { '': ['s1', 's2', ...hidden(5_000)] } })
   const page = await readPage(shared.gateway, `${target}?limit=2`, 'ann')
   expect(page).toEqual({ names: ['s1', 's2'], token: undefined })
 })
 
 it('a page contains at most 10,000 names', async () => {
   const names = Array.from({ length: 10_001 }, (_, index) => `s${String(index).padStart(5, '0')}`)
-  shared.upstream.answering = serveListings({ tables: { '': names } })
+  shared.upstream.handler = serveListings({ tables: { '': names } })
   const pages = await readPages(shared.gateway, target, { as: 'ann' })
   expect(pages.map(({ names }) => names.length)).toEqual([10_000, 1])
   expect(listNames(pages)).toEqual(names)
 })
 
 it('refuses a limit of 0: clients would ask for the next page for ever', async () => {
-  shared.upstream.answering = serveListings({ tables: { '': ['s1'] } })
+  shared.upstream.handler = serveListings({ tables: { '': ['s1'] } })
   for (const each of [`${target}?limit=0`, '/v1/table?limit=0', '/v1/namespace/$/list?limit=0'])
     expectError(await shared.gateway.get(each, { as: 'ann' }), {
       kind: 'InvalidInput',
@@ -140,7 +140,7 @@ it('refuses a limit of 0: clients would ask for the next page for ever', async (
 })
 
 it('starts after a name instead of a token, without sending it to the catalog', async () => {
-  shared.upstream.answering = serveListings({
+  shared.upstream.handler = serveListings({
     tables: { '': ['s1', 's2', 's3'] },
     allTables: ['a$b', 's1', 's2'],
   })
@@ -152,7 +152,7 @@ it('starts after a name instead of a token, without sending it to the catalog', 
 
 it('stops reading if the client disconnects', async () => {
   const abandoned = createDeferred()
-  shared.upstream.answering = (_arrival, response) => {
+  shared.upstream.handler = (_arrival, response) => {
     response.once('close', () => abandoned.resolve(undefined))
   }
   const leave = new AbortController()

@@ -17,7 +17,7 @@ const views = { open: ['a', 'b', 'c'], closed: ['hidden', 'public1', 'public2', 
 it.each(['view', 'materialized_view'])(
   'a listing of each %s shows those that may be described',
   async (kind) => {
-    shared.upstream.answering = serveListings({ views })
+    shared.upstream.handler = serveListings({ views })
     const read = async (namespace: string) =>
       listNames(
         await readPages(shared.gateway, `/v1/namespace/${namespace}/${kind}/list`, { as: 'ann', limit: 2 }),

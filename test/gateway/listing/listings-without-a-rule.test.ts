@@ -45,7 +45,7 @@ it.each([
   ['/v1/namespace/a$b/table/list', ['t']],
   ['/v1/table', ['a$b$t', 'closed$t']],
 ])('a caller that sees an object below finds the path to it by %s', async (target, expected) => {
-  shared.upstream.answering = serveListings(tree)
+  shared.upstream.handler = serveListings(tree)
   expect((await readPage(shared.gateway, target, 'ann')).names).toEqual(expected)
 })
 
@@ -72,6 +72,6 @@ it('does not report a listed namespace as missing', async () => {
 })
 
 it('a caller that may list but not describe sees nothing', async () => {
-  shared.upstream.answering = serveListings(tree)
+  shared.upstream.handler = serveListings(tree)
   expect((await readPage(shared.gateway, '/v1/namespace/a/table/list', 'bob')).names).toEqual([])
 })

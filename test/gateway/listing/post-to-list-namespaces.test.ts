@@ -19,7 +19,7 @@ const shared = useSharedGateway({
 const target = '/v1/namespace/$/list'
 
 function serve(): void {
-  shared.upstream.answering = serveListings({ namespaces: { '': ['h1', 's1', 's2', 's3'] } })
+  shared.upstream.handler = serveListings({ namespaces: { '': ['h1', 's1', 's2', 's3'] } })
 }
 
 async function post(body?: object | string, query = '') {

@@ -5,7 +5,7 @@ import { startGatewayWithRoute } from '../support/pass-through-gateway.ts'
 
 it('a request goes to the path of the upstream, with its query, and its response comes back', async () => {
   const { port, application, catalog } = await startGatewayWithRoute()
-  application.answering = (_, response) =>
+  application.handler = (_, response) =>
     response.writeHead(203, { 'content-type': 'text/html', 'set-cookie': ['a=1', 'b=2'] }).end('<p>')
   const response = await port.get('/ui/assets/a%20b.js?x=1&x=%2F..', { headers: { cookie: 'c=1' } })
   expect(response).toMatchObject({ status: 203, headers: { 'content-type': 'text/html' } })
@@ -53,7 +53,7 @@ it('a redirect is returned, not followed; within the upstream, it becomes one be
     ['https://idp.example/login', 'https://idp.example/login'],
   ]
   for (const [location = '', expected] of locations) {
-    application.answering = (_, response) => response.writeHead(302, { location }).end()
+    application.handler = (_, response) => response.writeHead(302, { location }).end()
     expect(await port.get('/ui/start')).toMatchObject({ status: 302, headers: { location: expected } })
   }
   expect(application.requests).toHaveLength(locations.length)
@@ -61,7 +61,7 @@ it('a redirect is returned, not followed; within the upstream, it becomes one be
 
 it('a 503 of the upstream is returned, not retried', async () => {
   const { port, application } = await startGatewayWithRoute()
-  application.answering = (_, response) => response.writeHead(503, { 'retry-after': '0' }).end('busy')
+  application.handler = (_, response) => response.writeHead(503, { 'retry-after': '0' }).end('busy')
   expect(await port.get('/ui')).toMatchObject({ status: 503, bytes: Buffer.from('busy') })
   expect(application.requests).toHaveLength(1)
 })
@@ -77,7 +77,7 @@ it('headers about the response are returned, others and those about the connecti
     'x-internal': '1',
     server: 'internal/1.0',
   }
-  application.answering = (_, response) => response.writeHead(200, received).end()
+  application.handler = (_, response) => response.writeHead(200, received).end()
   const { headers } = await port.get('/ui', { headers: { 'x-request-id': 'ours' } })
   expect(headers).toMatchObject({
     'x-request-id': 'ours',
@@ -114,7 +114,7 @@ it('a body passes with any content-type, and without one; a malformed one is 400
 
 it('an upload of 64 MiB and its response pass unchanged', async () => {
   const { port, application } = await startGatewayWithRoute({ route: { methods: ['POST'] } })
-  application.answering = (_, response, request) => void request.pipe(response.writeHead(200))
+  application.handler = (_, response, request) => void request.pipe(response.writeHead(200))
   const chunk = Buffer.alloc(1024 * 1024, 'x')
   const { body } = await port.open('POST', '/ui', { body: Readable.from(Array(64).fill(chunk)) })
   let received = 0

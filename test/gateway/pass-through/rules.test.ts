@@ -61,7 +61,7 @@ it.for(['POST', 'OPTIONS', 'DELETE'] as const)('%s is 405 unless the route names
 it('a change is in the audit log before the upstream gets it; a read is not', async () => {
   const { gateway, port, application } = await startGatewayWithRoute({ route: { methods: ['GET', 'POST'] } })
   let before: AuditRecord[] = []
-  application.answering = async (_, response) => {
+  application.handler = async (_, response) => {
     before = await gateway.recorded('passThrough')
     response.writeHead(204).end()
   }

@@ -11,7 +11,7 @@ import { eventually } from '../../support/eventually.ts'
 it('a stream of events passes as it is sent, and outlasts silence', async () => {
   const { port, application } = await startGatewayWithRoute()
   const next = createDeferred()
-  application.answering = async (_, response) => {
+  application.handler = async (_, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders()
     await next.promise
     response.end('data: 1\n\n')
@@ -28,7 +28,7 @@ it.each(['before the response', 'in the middle of it'])(
     const { port, application } = await startGatewayWithRoute()
     const closed = createDeferred()
     const client = new AbortController()
-    application.answering = (_, response) => {
+    application.handler = (_, response) => {
       response.once('close', () => closed.resolve(undefined))
       if (when === 'before the response') client.abort()
       else response.writeHead(200).write('first')
@@ -42,7 +42,7 @@ it.each(['before the response', 'in the middle of it'])(
 
 it('a client that closes its side behind its request gets the response', async () => {
   const { gateway, port, application } = await startGatewayWithRoute()
-  application.answering = (_, response) => void setTimeout(() => response.end('late'), 50)
+  application.handler = (_, response) => void setTimeout(() => response.end('late'), 50)
   const connection = openRawConnection(port.url)
   connection.socket.allowHalfOpen = true
   connection.socket.end(rawRequest(['GET /ui HTTP/1.1', 'host: g', `x-api-key: ${gateway.key('dev')}`]))
@@ -51,7 +51,7 @@ it('a client that closes its side behind its request gets the response', async (
 
 it('a response that the upstream cuts never looks complete', async () => {
   const { gateway, port, application } = await startGatewayWithRoute()
-  application.answering = (_, response) => {
+  application.handler = (_, response) => {
     response.writeHead(200)
     response.write('first', () => response.destroy())
   }
@@ -63,7 +63,7 @@ it('a response that the upstream cuts never looks complete', async () => {
 
 it('an upload that is cut never looks complete', async () => {
   const { port, application } = await startGatewayWithRoute({ route: { methods: ['POST'] } })
-  application.answering = () => undefined
+  application.handler = () => undefined
   async function* send(): AsyncGenerator<string> {
     yield 'first'
     await eventually(() => expect(application.requests).toHaveLength(1))
@@ -92,7 +92,7 @@ it.each(['content-length: 10', 'transfer-encoding: chunked'])(
 it('a stream ends if the key of its caller is revoked meanwhile', async () => {
   const { port, application, revoke } = await startGatewayWithRevocableKey()
   const closed = createDeferred()
-  application.answering = (_, response) => {
+  application.handler = (_, response) => {
     response.once('close', () => closed.resolve(undefined))
     response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders()
   }
@@ -104,7 +104,7 @@ it('a stream ends if the key of its caller is revoked meanwhile', async () => {
 it('a request that is active when the gateway stops completes', async () => {
   const { gateway, port, application } = await startGatewayWithRoute()
   const next = createDeferred()
-  application.answering = async (_, response) => {
+  application.handler = async (_, response) => {
     await next.promise
     response.end('done')
   }
@@ -121,7 +121,7 @@ it('a stream of events is aborted when the time for active requests is over', as
     settings: { timeouts: { drainTimeoutMs: 200 } },
   })
   const closed = createDeferred()
-  application.answering = (_, response) => {
+  application.handler = (_, response) => {
     response.once('close', () => closed.resolve(undefined))
     response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders()
   }

@@ -12,7 +12,7 @@ const queries: Partial<Record<OperationName, string>> = { MergeInsertIntoTable: 
 
 it('forwards every operation with its canonical target, without credentials of the client', async () => {
   const { gateway, upstream } = shared
-  upstream.answering = respondWith(200, { fine: true })
+  upstream.handler = respondWith(200, { fine: true })
   for (const name of operationNames) {
     const { method, path, body, object, lists, multipart } = getOperation(name)
     // Responses that the gateway composes itself: see listings-*.test.ts.

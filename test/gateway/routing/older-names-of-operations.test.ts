@@ -30,7 +30,7 @@ it('there are operations with older names of both kinds', () => {
 it.each(operations)('$name has all its names at the upstream', async (operation) => {
   const { name, method, path, aliases, forwardsAliases } = operation
   const { gateway, upstream } = shared
-  upstream.answering = respondWith(200, { lsm_stats: null, unknown: 1 })
+  upstream.handler = respondWith(200, { lsm_stats: null, unknown: 1 })
   for (const [sent, received] of [
     [path, path],
     ...aliases.map((alias) => [alias, forwardsAliases ? alias : path] as const),

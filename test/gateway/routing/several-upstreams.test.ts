@@ -100,8 +100,8 @@ it('rejects a name that contains the delimiter of its own upstream only', async 
 
 it('a failing upstream does not affect others', async () => {
   const { raw } = shared.upstreams
-  const good = raw.answering
-  raw.answering = (_arrival, response) => response.socket?.destroy()
+  const good = raw.handler
+  raw.handler = (_arrival, response) => response.socket?.destroy()
   raw.healthStatus = 503
   await eventually(async () =>
     expect(await shared.gateway.post('/v1/table/prod$lake$raw$events/describe')).toMatchObject({
@@ -121,7 +121,7 @@ it('a failing upstream does not affect others', async () => {
   expect(metrics).toMatch(
     /^catalog_gateway_upstream_request_duration_seconds_count\{upstream="lake",operation="DescribeTable"\} /m,
   )
-  raw.answering = good
+  raw.handler = good
   raw.healthStatus = 200
   await eventually(async () =>
     expect(await shared.gateway.post('/v1/table/prod$lake$raw$events/describe')).toMatchObject({

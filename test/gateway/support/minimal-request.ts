@@ -53,7 +53,7 @@ export async function createAcceptedQuery(
   as = 'dev',
 ): Promise<string> {
   if (getOperation(name).multipart !== 'names') return createMinimalRequest(name).query
-  upstream.answering = respondWith(200, { upload_id: 'upload' })
+  upstream.handler = respondWith(200, { upload_id: 'upload' })
   const created = await gateway.post(createMinimalRequest('CreateMultipartWrite').path, { as })
   upstream.requests.length = 0
   return `upload_id=${encodeURIComponent((created.json as { upload_id: string }).upload_id)}`

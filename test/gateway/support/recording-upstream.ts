@@ -32,7 +32,7 @@ export interface RecordingUpstream {
   /** Of the gateway, apart from `requests`. */
   readonly healthChecks: ReceivedRequest[]
   /** Handles the next requests; the default is `{}` with 200. */
-  answering: RequestHandler
+  handler: RequestHandler
   /** Status of health checks; undefined for no response. */
   healthStatus: number | undefined
   close(): Promise<void>
@@ -50,7 +50,7 @@ export async function startRecordingUpstream(certificate?: ServerOptions): Promi
     }
     const arrival = arrivalOf(request)
     requests.push(arrival)
-    upstream.answering(arrival, response, request)
+    upstream.handler(arrival, response, request)
   }
   const server = certificate ? createTlsServer(certificate, listener) : createServer(listener)
   const port = await listenOnFreePort(server)
@@ -58,7 +58,7 @@ export async function startRecordingUpstream(certificate?: ServerOptions): Promi
     url: `${certificate ? 'https' : 'http'}://127.0.0.1:${port}`,
     requests,
     healthChecks,
-    answering: respondWith(200, {}),
+    handler: respondWith(200, {}),
     healthStatus: 200,
     async close() {
       server.closeAllConnections()

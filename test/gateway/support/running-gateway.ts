@@ -22,7 +22,7 @@ export function useSharedGateway(setup: GatewaySetup = {}): GatewayAndUpstream {
   })
   beforeEach(() => {
     started().upstream.requests.length = 0
-    started().upstream.answering = respondWith(200, {})
+    started().upstream.handler = respondWith(200, {})
   })
   afterAll(async () => {
     await started().gateway.close()

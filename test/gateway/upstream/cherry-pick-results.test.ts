@@ -19,15 +19,15 @@ const at = '/v1/table/lake$t/branches'
 it('a result with the status 409 is forwarded, and an error is one of the interface', async () => {
   const body = { from_branch: 'ci', dry_run: false }
   const send = () => shared.gateway.post(`${at}/cherry_pick/`, { as: 'dev', body })
-  shared.upstream.answering = respondWith(409, result)
+  shared.upstream.handler = respondWith(409, result)
   expect(await send()).toMatchObject({ status: 409, json: result })
-  shared.upstream.answering = respondWith(409, { error: 'main has moved', code: 14, status: 'failed' })
+  shared.upstream.handler = respondWith(409, { error: 'main has moved', code: 14, status: 'failed' })
   expectError(await send(), { kind: 'ConcurrentModification', says: 'main has moved' })
 })
 
 it.each(['diff', 'cherry_pick'])('%s needs the permission to read the branch', async (action) => {
   const body = { from_branch: 'ci' }
-  shared.upstream.answering = respondWith(200, {})
+  shared.upstream.handler = respondWith(200, {})
   expect((await shared.gateway.post(`${at}/${action}/`, { as: 'dev', body })).status).toBe(200)
   expect((await shared.gateway.post(`${at}/${action}/`, { as: 'blind', body })).status).toBe(403)
   expect(

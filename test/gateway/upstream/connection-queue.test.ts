@@ -30,7 +30,7 @@ function narrow(maxPendingRequests: number, waitMs = 60_000): GatewaySetup {
 async function patientPair(setup: GatewaySetup) {
   const { gateway, upstream } = await startGatewayAndUpstream(setup)
   const retained: ServerResponse[] = []
-  upstream.answering = (_arrival, response) => retained.push(response)
+  upstream.handler = (_arrival, response) => retained.push(response)
   const responseNext = async (): Promise<void> => {
     await eventually(() => expect(retained).not.toHaveLength(0))
     retained.shift()?.end('{}')

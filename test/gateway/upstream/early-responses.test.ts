@@ -37,14 +37,14 @@ const polite: [what: string, RequestHandler][] = [
 
 it.each(polite)(
   'forwards the response of an upstream that responds during an upload and %s',
-  async (_what, answering) => {
+  async (_what, handler) => {
     const { gateway, upstream } = shared
     for (let count = 0; count < 3; count += 1) {
-      upstream.answering = answering
+      upstream.handler = handler
       const body = endless()
       expectError(await gateway.post(insert, { body }), { kind: 'InvalidInput', status: 413, says: '413' })
       body.destroy()
-      upstream.answering = respondWith(200, {})
+      upstream.handler = respondWith(200, {})
       expect(await gateway.post('/v1/table/orders/describe')).toMatchObject({ status: 200 })
     }
   },

@@ -22,16 +22,16 @@ async function stateOfBreaker(gateway: TestedGateway): Promise<string | undefine
   )?.[1]
 }
 
-it.each<[what: string, answering: RequestHandler]>([
+it.each<[what: string, handler: RequestHandler]>([
   ['cuts connections', cutOff],
   ['answers 502', respondWith(502, '<h1>Bad Gateway</h1>')],
   ['answers 503', respondWith(503, '')],
   ['answers 504', respondWith(504, '')],
 ])(
   'opens the circuit of an upstream that %s if a probe fails, too, and neither sends nor records anything',
-  async (_what, answering) => {
+  async (_what, handler) => {
     const { gateway, upstream } = await startGatewayAndUpstream(probed)
-    upstream.answering = answering
+    upstream.handler = handler
     upstream.healthStatus = 503
     for (let count = 0; count < failures; count += 1) await gateway.post(read)
     await eventually(async () => expect(await stateOfBreaker(gateway)).toBe('open'))
@@ -49,15 +49,15 @@ it.each<[what: string, answering: RequestHandler]>([
   },
 )
 
-it.each<[what: string, answering: RequestHandler]>([
+it.each<[what: string, handler: RequestHandler]>([
   ['404', respondWith(404, { error: 'no table', code: 4 })],
   ['429', respondWith(429, '')],
   ['500', respondWith(500, '')],
   ['501', respondWith(501, '')],
   ["503 with an error of the catalog's own", respondWith(503, { error: 'the merge timed out', code: 17 })],
-])('responses %s do not trigger a probe', async (_what, answering) => {
+])('responses %s do not trigger a probe', async (_what, handler) => {
   const { gateway, upstream } = await startGatewayAndUpstream(probed)
-  upstream.answering = answering
+  upstream.handler = handler
   upstream.healthStatus = 503
   for (let count = 0; count < 3 * failures; count += 1) await gateway.post(read)
   expect(upstream.requests).toHaveLength(3 * failures)
@@ -67,7 +67,7 @@ it.each<[what: string, answering: RequestHandler]>([
 it('completes and records a change sent before the circuit opened', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(probed)
   const isOpen = createDeferred()
-  upstream.answering = async (arrival, response, request) => {
+  upstream.handler = async (arrival, response, request) => {
     if (arrival.target !== change) return cutOff(arrival, response, request)
     await isOpen.promise
     return respondWith(200, { version: 7 })(arrival, response, request)

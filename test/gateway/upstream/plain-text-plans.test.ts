@@ -34,7 +34,7 @@ it('a query plan is plain text for a client that accepts only that, and JSON for
 
 it('a plan that an upstream sends as plain text keeps its form, also for clients that asked for JSON', async () => {
   const upstream = await startUpstream()
-  upstream.answering = respondWith(200, 'LanceRead: "t"\n', { 'content-type': 'text/plain; charset=utf-8' })
+  upstream.handler = respondWith(200, 'LanceRead: "t"\n', { 'content-type': 'text/plain; charset=utf-8' })
   const gateway = await startGatewayBefore(upstream.url)
   for (const [route, body] of plans) {
     for (const accept of ['application/json', '*/*', 'text/plain']) {

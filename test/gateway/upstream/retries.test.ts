@@ -18,16 +18,16 @@ it.each([
   ['the upstream fails', respondWith(500, '')],
 ] as const)(
   'sends a change once, and its client is not led to send it again, if %s',
-  async (_what, answering) => {
+  async (_what, handler) => {
     const { gateway, upstream } = shared
     for (const { name, body: form } of changes) {
       const { path, members } = createMinimalRequest(name)
       const query = await createAcceptedQuery(name, shared)
       // Creates an idle connection, as in a gateway that has run for a while.
-      upstream.answering = respondWith(200, {})
+      upstream.handler = respondWith(200, {})
       await gateway.post('/v1/table/orders/describe')
       upstream.requests.length = 0
-      upstream.answering = answering
+      upstream.handler = handler
       const body = form === 'arrow' ? arrowUpload : (members ?? {})
       const response = await gateway.post(`${path}?${query}`, { body })
       expect({ name, status: response.status, sent: upstream.requests.length }).toEqual({
@@ -44,24 +44,24 @@ it.each([
   ['GET', '/v1/namespace/$/list'],
 ] as const)('retries a read once if the connection was closed: %s %s', async (method, target) => {
   const { gateway, upstream } = shared
-  upstream.answering = cutOff
+  upstream.handler = cutOff
   expect(await gateway.send(method, target)).toMatchObject({ status: 502 })
   expect(upstream.requests).toHaveLength(2)
 })
 
-it.each<[what: string, answering: RequestHandler]>([
+it.each<[what: string, handler: RequestHandler]>([
   ['streams', (_arrival, response) => response.writeHead(200).write('{', () => response.destroy())],
   ['is an error', (_arrival, response) => response.writeHead(503).write('{', () => response.destroy())],
-])('does not retry a read whose response %s when it is truncated', async (_what, answering) => {
+])('does not retry a read whose response %s when it is truncated', async (_what, handler) => {
   const { gateway, upstream } = shared
-  upstream.answering = answering
+  upstream.handler = handler
   await gateway.post('/v1/table/orders/describe').catch(() => undefined)
   expect(upstream.requests).toHaveLength(1)
 })
 
 it('a read succeeds if the upstream has closed an idle connection', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()
-  upstream.answering = (_arrival, response, request) => {
+  upstream.handler = (_arrival, response, request) => {
     response.end('{}', () => request.socket.destroy())
   }
   for (let count = 0; count < 20; count += 1) {
@@ -71,7 +71,7 @@ it('a read succeeds if the upstream has closed an idle connection', async () => 
 
 it.each([429, 500, 502, 503, 504])('does not retry a read with the response %i', async (status) => {
   const { gateway, upstream } = shared
-  upstream.answering = respondWith(status, '')
+  upstream.handler = respondWith(status, '')
   await gateway.post('/v1/table/orders/exists')
   expect(upstream.requests).toHaveLength(1)
 })

@@ -21,7 +21,7 @@ async function pairWithCredential() {
   let accepted = 'Bearer one'
   const refuse = respondWith(401, { error: 'expired', code: 16 })
   const accept = respondWith(200, {})
-  pair.upstream.answering = (arrival, response, request) => {
+  pair.upstream.handler = (arrival, response, request) => {
     const isAccepted = getHeaderValues(arrival, 'authorization').join() === accepted
     return (isAccepted ? accept : refuse)(arrival, response, request)
   }
@@ -48,7 +48,7 @@ describe('the credential of an upstream', () => {
 
   it('is replaced while the old one still works', async () => {
     const { file, upstream, describeTable } = await pairWithCredential()
-    upstream.answering = respondWith(200, {})
+    upstream.handler = respondWith(200, {})
     await writeFile(file, 'Bearer two\n')
     await eventually(async () => {
       expect(await describeTable()).toBe(200)
@@ -126,7 +126,7 @@ describe.skipIf(!hasOpenssl())('the certificates for an upstream (skipped withou
     let isHeld = true
     const held = createDeferred<void>()
     const respond = respondWith(200, {})
-    upstream.answering = async (arrival, response, request) => {
+    upstream.handler = async (arrival, response, request) => {
       shown.push(String((request.socket as TLSSocket).getPeerCertificate().subject.CN))
       if (isHeld && arrival.target.includes('slow')) await held.promise
       respond(arrival, response, request)

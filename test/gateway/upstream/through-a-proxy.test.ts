@@ -56,7 +56,7 @@ describe.skipIf(!hasOpenssl())('a gateway behind a proxy of its company (skipped
   it('reaches all hosts through it, and verifies their certificates', async () => {
     const { gateway, server, proxy } = await startCompany()
     const body = { location: 'x'.repeat(200_000) }
-    server.answering = respondWith(200, body)
+    server.handler = respondWith(200, body)
     const described = await gateway.post('/v1/table/orders/describe', { body: {} })
     expect([described.status, described.json]).toEqual([200, body])
     expect((await gateway.post('/v1/table/orders/insert', { body: arrowUpload })).status).toBe(200)

@@ -43,14 +43,14 @@ describe('a compressed response', () => {
       status: 502,
       says: 'content-encoding "gzip"',
     }
-    upstream.answering = sent(gzipSync(JSON.stringify(table)), 'gzip')
+    upstream.handler = sent(gzipSync(JSON.stringify(table)), 'gzip')
     expectError(await gateway.get(listing), refused)
     expectError(await gateway.post(description, { as: 'reader' }), refused)
   })
 
   it('that need not be read is forwarded', async () => {
     const { gateway, upstream } = shared
-    upstream.answering = sent(gzipSync(JSON.stringify(table)), 'gzip')
+    upstream.handler = sent(gzipSync(JSON.stringify(table)), 'gzip')
     const { statusCode, headers, body } = await gateway.open('POST', description)
     expect([statusCode, headers['content-encoding']]).toEqual([200, 'gzip'])
     expect(String(gunzipSync(await buffer(body)))).toBe(JSON.stringify(table))
@@ -58,7 +58,7 @@ describe('a compressed response', () => {
 
   it('to a change that must be read leaves its outcome unknown', async () => {
     const { gateway, upstream } = shared
-    upstream.answering = sent(gzipSync('{"version":7}'), 'gzip')
+    upstream.handler = sent(gzipSync('{"version":7}'), 'gzip')
     const headers = { 'content-type': 'application/vnd.apache.arrow.stream' }
     const response = await gateway.post('/v1/table/orders/insert', { headers, body: arrowUpload })
     expectUnknownOutcome(response, 'content-encoding "gzip"')
@@ -67,9 +67,9 @@ describe('a compressed response', () => {
 
 it('reads a response behind a byte order mark', async () => {
   const { gateway, upstream } = shared
-  upstream.answering = sent('\ufeff{"namespaces":["a"]}')
+  upstream.handler = sent('\ufeff{"namespaces":["a"]}')
   expect((await gateway.get(listing)).json).toEqual({ namespaces: ['a'] })
-  upstream.answering = sent(`\ufeff${JSON.stringify(table)}`)
+  upstream.handler = sent(`\ufeff${JSON.stringify(table)}`)
   const response = await gateway.post(description, { as: 'reader' })
   expect(response.json).toEqual({ location: table.location })
 })
@@ -77,7 +77,7 @@ it('reads a response behind a byte order mark', async () => {
 it('names what is wrong with a malformed response while its connection is open', async () => {
   const { gateway, upstream } = shared
   const says = 'invalid characters or line ends'
-  upstream.answering = (_arrival, response) =>
+  upstream.handler = (_arrival, response) =>
     response.socket?.write('HTTP/1.1 200 OK\ncontent-length: 2\n\n{}')
   expectError(await gateway.get(listing), { kind: 'ServiceUnavailable', status: 502, says })
   expectUnknownOutcome(await gateway.post('/v1/table/orders/drop'), says)

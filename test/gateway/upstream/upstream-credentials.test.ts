@@ -34,7 +34,7 @@ const refusal = { error: 'the key has expired\n\tat org.lance.Keys(/srv/x)', cod
 
 it('forwards a 401 if the caller authenticates to the upstream', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(withUpstream(() => ({ identity: 'original' })))
-  upstream.answering = respondWith(401, refusal)
+  upstream.handler = respondWith(401, refusal)
   for (const [method, target] of [
     ['POST', '/v1/table/t/describe'],
     ['POST', '/v1/table/t/drop'],
@@ -52,7 +52,7 @@ it.each([
   [407, 'original'],
 ] as const)('a response %i is an error of the gateway if the caller sends %s', async (status, identity) => {
   const { gateway, upstream } = await startGatewayAndUpstream(withUpstream(() => ({ identity })))
-  upstream.answering = respondWith(status, refusal, { 'www-authenticate': 'Basic' })
+  upstream.handler = respondWith(status, refusal, { 'www-authenticate': 'Basic' })
   const response = await gateway.post('/v1/table/t/describe')
   expectError(response, {
     kind: 'ServiceUnavailable',

@@ -83,7 +83,7 @@ it.each<[what: string, status: number, body: string | object, ExpectedError]>([
 ])('%s (%i)', async (_what, status, body, expected) => {
   const { gateway, upstream } = shared
   const headers = { 'content-type': 'text/plain', location: 'http://inside.example/', 'x-inside': '1' }
-  upstream.answering = respondWith(status, body, headers)
+  upstream.handler = respondWith(status, body, headers)
   for (const target of ['/v1/table/orders/describe', '/v1/table/orders/drop']) {
     const response = await gateway.post(target)
     expectError(response, expected)
@@ -94,7 +94,7 @@ it.each<[what: string, status: number, body: string | object, ExpectedError]>([
 
 it('HTML of a proxy (502) says nothing of what became of a change', async () => {
   const { gateway, upstream } = shared
-  upstream.answering = respondWith(502, '<h1>Bad Gateway</h1>', { 'content-type': 'text/html' })
+  upstream.handler = respondWith(502, '<h1>Bad Gateway</h1>', { 'content-type': 'text/html' })
   const failed = { kind: 'ServiceUnavailable', status: 502, says: 'failed' } as const
   expectError(await gateway.post('/v1/table/orders/describe'), failed)
   expectUnknownOutcome(await gateway.post('/v1/table/orders/drop'), 'failed')
@@ -102,7 +102,7 @@ it('HTML of a proxy (502) says nothing of what became of a change', async () => 
 
 it('an error text loses the control characters that a terminal would obey', async () => {
   const { gateway, upstream } = shared
-  upstream.answering = respondWith(400, { error: '\u001b[31mred\u0007\u009b1m', code: 13 })
+  upstream.handler = respondWith(400, { error: '\u001b[31mred\u0007\u009b1m', code: 13 })
   const response = await gateway.get('/v1/table/orders/tags/list')
   expectError(response, { kind: 'InvalidInput', says: /^\[31mred1m$/u })
 })
@@ -125,7 +125,7 @@ it.each<[what: string, status: number, sent: unknown, context: Record<string, st
   ['nothing of a list', 404, ['orders'], undefined],
 ])('of the context of an error, %s', async (_what, status, sent, context) => {
   const { gateway, upstream } = shared
-  upstream.answering = respondWith(status, { error: 'no table', code: 4, context: sent })
+  upstream.handler = respondWith(status, { error: 'no table', code: 4, context: sent })
   for (const target of ['/v1/table/orders/describe', '/v1/table/orders/drop']) {
     const { json } = await gateway.post(target)
     expect((json as { context?: unknown }).context).toEqual(context)
@@ -184,9 +184,9 @@ it.each<[what: string, RequestHandler, ExpectedError]>([
     respondWith(400, Buffer.from([0xff, 0xfe, 0x00])),
     { kind: 'InvalidInput', says: 'status 400' },
   ],
-])('an error whose body is %s', async (_what, answering, expected) => {
+])('an error whose body is %s', async (_what, handler, expected) => {
   const { gateway, upstream } = shared
-  upstream.answering = answering
+  upstream.handler = handler
   for (const target of ['/v1/table/orders/describe', '/v1/table/orders/drop']) {
     const response = await gateway.post(target)
     expectError(response, expected)
@@ -212,7 +212,7 @@ function endlessly(status: number): RequestHandler {
 
 it('sends no length for a response without content, also if it was buffered', async () => {
   const { gateway, upstream } = shared
-  upstream.answering = (_arrival, response) => response.writeHead(204).end()
+  upstream.handler = (_arrival, response) => response.writeHead(204).end()
   for (const target of ['/v1/namespace/a/exists', '/v1/namespace/a/drop']) {
     const response = await gateway.post(target)
     expect(response.status).toBe(204)
@@ -223,6 +223,6 @@ it('sends no length for a response without content, also if it was buffered', as
 
 it('forwards retry-after', async () => {
   const { gateway, upstream } = shared
-  upstream.answering = respondWith(503, '', { 'retry-after': '7' })
+  upstream.handler = respondWith(503, '', { 'retry-after': '7' })
   expect(await gateway.post('/v1/table/orders/describe')).toMatchObject({ headers: { 'retry-after': '7' } })
 })

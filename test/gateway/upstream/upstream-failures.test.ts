@@ -18,7 +18,7 @@ function writes(bytes: string): RequestHandler {
   return (_arrival, response) => response.socket?.end(bytes)
 }
 
-it.each<[what: string, answering: RequestHandler, status: number, says: RegExp]>([
+it.each<[what: string, handler: RequestHandler, status: number, says: RegExp]>([
   [
     'closes without an answer',
     (_arrival, response) => response.socket?.end(),
@@ -33,11 +33,11 @@ it.each<[what: string, answering: RequestHandler, status: number, says: RegExp]>
   ],
   ['answers something else than HTTP', writes('220 mail ready\r\n\r\n'), 502, /sent an invalid response/],
   ['never answers', () => undefined, 504, /did not respond in time/],
-])('an upstream that %s causes an error of the interface', async (_what, answering, status, says) => {
+])('an upstream that %s causes an error of the interface', async (_what, handler, status, says) => {
   const { gateway, upstream } = await startGatewayAndUpstream(
     status === 504 ? withTimeout('responseHeadersTimeoutMs') : {},
   )
-  upstream.answering = answering
+  upstream.handler = handler
   expectError(await gateway.post(read), { kind: 'ServiceUnavailable', status, says })
   expectUnknownOutcome(await gateway.post(change), says)
 })
@@ -46,7 +46,7 @@ it('aborts an attempt after its total timeout, and the outcome of a change is un
   const { gateway, upstream } = await startGatewayAndUpstream(
     withUpstream(() => ({ timeouts: { totalTimeoutMs: 500 } })),
   )
-  upstream.answering = (_arrival, response) => {
+  upstream.handler = (_arrival, response) => {
     response.writeHead(200).write(' ')
     const timer = setInterval(() => response.write(' '), 20)
     response.once('close', () => clearInterval(timer))
@@ -61,7 +61,7 @@ it('closes the connection of a client that reads nothing, and releases the upstr
   const { gateway, upstream } = await startGatewayAndUpstream(
     withUpstream(() => ({}), { maxBulkConnections: 1, sendTimeoutMs: 300 }),
   )
-  upstream.answering = (_arrival, response) => {
+  upstream.handler = (_arrival, response) => {
     response.writeHead(200)
     const push = (): void => {
       while (!response.destroyed && response.write(Buffer.alloc(64 * 1024)));
@@ -71,7 +71,7 @@ it('closes the connection of a client that reads nothing, and releases the upstr
   }
   const { body } = await gateway.open('POST', '/v1/table/orders/query', { body: { k: 1 } })
   body.on('error', () => undefined)
-  upstream.answering = respondWith(200, {})
+  upstream.handler = respondWith(200, {})
   // It has the only connection of its pool.
   expect(await gateway.post('/v1/table/orders/query', { body: {} })).toMatchObject({ status: 200 })
   await expect(body.toArray()).rejects.toThrow()
@@ -109,21 +109,21 @@ it('a truncated response never looks complete', async () => {
       response.writeHead(200, { 'content-length': 100 }).write('{"half":', () => response.destroy()),
     (_arrival, response) => response.writeHead(200).write('{"half":'),
   ]
-  for (const answering of cuts) {
-    upstream.answering = answering
+  for (const handler of cuts) {
+    upstream.handler = handler
     await expect(gateway.post('/v1/table/orders/query', { body: { k: 1 } })).rejects.toThrow()
   }
 })
 
 it('a change whose buffered response is truncated may have been done', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()
-  upstream.answering = (_arrival, response) =>
+  upstream.handler = (_arrival, response) =>
     response.writeHead(200).write('{"version":', () => response.destroy())
   expectUnknownOutcome(await gateway.post(change), 'or closed the connection')
 })
 
 it('a change whose response is too large may have been done', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()
-  upstream.answering = (_arrival, response) => response.writeHead(200).end(Buffer.alloc(17 * 1024 * 1024))
+  upstream.handler = (_arrival, response) => response.writeHead(200).end(Buffer.alloc(17 * 1024 * 1024))
   expectUnknownOutcome(await gateway.post(change), 'too large')
 })

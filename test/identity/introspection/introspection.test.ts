@@ -25,7 +25,7 @@ async function settingsFor(
 }
 
 /** Starts an authorization server with that response, and an authenticator that queries it. */
-async function answering(response: RequestListener, changes: Partial<IntrospectionSettings> = {}) {
+async function openWithServer(response: RequestListener, changes: Partial<IntrospectionSettings> = {}) {
   let ahead = 0
   const server = await startServer(response)
   onTestFinished(() => server.stop())
@@ -101,7 +101,7 @@ it('a rotated client secret is used at once, an empty file keeps the last one, a
 
 it('sends client and secret with HTTP Basic, and the token in the body', async () => {
   let received: unknown
-  const { authenticator } = await answering(
+  const { authenticator } = await openWithServer(
     (request, response) => {
       let body = ''
       request.on('data', (chunk: Buffer) => (body += chunk.toString()))
@@ -135,7 +135,7 @@ describe('responses', () => {
     ['without a subject', 'invalid_subject', active({ sub: undefined })],
     ['with groups that are none', 'invalid_groups', active({ groups: [7] })],
   ])('%s: refused, and cached for a while', async (_name, expected, response) => {
-    const { authenticator, server, advance } = await answering(says(response), { groupsClaim: 'groups' })
+    const { authenticator, server, advance } = await openWithServer(says(response), { groupsClaim: 'groups' })
     expect(await captureReason(authenticateBearer(authenticator, 'opaque'))).toBe(expected)
     expect(await captureReason(authenticateBearer(authenticator, 'opaque'))).toBe('inactive_token')
     expect(server.requests()).toBe(1)
@@ -148,7 +148,7 @@ describe('responses', () => {
     ['scope', { scope: 'openid eng' }],
     ['app.example.roles', { 'app.example': { roles: ['openid', 'eng'] } }],
   ])('groups come from %j', async (groupsClaim, claims) => {
-    const { authenticator } = await answering(says(active(claims)), { groupsClaim })
+    const { authenticator } = await openWithServer(says(active(claims)), { groupsClaim })
     const { groups } = await authenticateBearer(authenticator, 'opaque')
     expect([...groups]).toEqual(['corp:openid', 'corp:eng'])
   })
@@ -160,7 +160,7 @@ describe('responses', () => {
     ['an end that is text', says(active({ exp: '9999999999' }))],
     ['too much', (_request, response) => response.end(' '.repeat(600_000))],
   ])('%s: 503, and not cached', async (_name, response) => {
-    const { authenticator, server } = await answering(response)
+    const { authenticator, server } = await openWithServer(response)
     for (const requested of [1, 2]) {
       expect(await captureReason(authenticateBearer(authenticator, 'opaque'))).toBe(
         'introspection_unavailable',
@@ -170,13 +170,13 @@ describe('responses', () => {
   })
 
   it('nothing, in time: 503', async () => {
-    const { authenticator } = await answering(() => undefined)
+    const { authenticator } = await openWithServer(() => undefined)
     expect(await captureReason(authenticateBearer(authenticator, 'opaque'))).toBe('introspection_unavailable')
   })
 })
 
 it('concurrent requests with the same token share one query', async () => {
-  const { authenticator, server } = await answering(says(active()))
+  const { authenticator, server } = await openWithServer(says(active()))
   const principals = await Promise.all(
     Array.from({ length: 100 }, () => authenticateBearer(authenticator, 'opaque')),
   )
@@ -188,7 +188,7 @@ it('concurrent requests with the same token share one query', async () => {
 })
 
 it('a response expires with its token and the clock skew at the latest', async () => {
-  const { authenticator, server, advance } = await answering(says(active({ exp: seconds() })))
+  const { authenticator, server, advance } = await openWithServer(says(active({ exp: seconds() })))
   await authenticateBearer(authenticator, 'opaque')
   advance(31_000)
   expect(await captureReason(authenticateBearer(authenticator, 'opaque'))).toBe('expired_token')
@@ -199,7 +199,7 @@ it.each([
   ['active', active()],
   ['inactive', { active: false }],
 ])('%s tokens are not cached for longer if the clock is set back', async (_name, response) => {
-  const { authenticator, server, advance } = await answering(says(response))
+  const { authenticator, server, advance } = await openWithServer(says(response))
   await authenticateBearer(authenticator, 'opaque').catch(() => undefined)
   advance(-600_000)
   await authenticateBearer(authenticator, 'opaque').catch(() => undefined)
@@ -210,7 +210,7 @@ it.each([
 it('bounds a flood of random tokens, which does not evict a valid one', async () => {
   const gate = createDeferred()
   let isOpen = true
-  const { authenticator, server } = await answering(
+  const { authenticator, server } = await openWithServer(
     (request, response) =>
       void (isOpen
         ? says(active())(request, response)
@@ -230,7 +230,7 @@ it('bounds a flood of random tokens, which does not evict a valid one', async ()
 })
 
 it('never queries a token that looks signed', async () => {
-  const { authenticator, server } = await answering(says(active()))
+  const { authenticator, server } = await openWithServer(says(active()))
   for (const token of [
     'eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJ4In0.AAAA',
     'eyJhbGciOiJub25lIn0.e30.',

@@ -31,7 +31,7 @@ it('refuses row operations while requests wait too long for the upstream, and qu
     tuning: { loadSheddingThresholdMs: 400, upstream: { maxBulkConnections: 1 } },
   })
   const retained: ServerResponse[] = []
-  upstream.answering = (_arrival, response) => retained.push(response)
+  upstream.handler = (_arrival, response) => retained.push(response)
   const served = [gateway.post(query, { body: {} })]
   await eventually(() => expect(retained).toHaveLength(1))
   served.push(gateway.post(query, { body: {} }))
@@ -44,7 +44,7 @@ it('refuses row operations while requests wait too long for the upstream, and qu
   expect(refused.headers['retry-after']).toMatch(/^[1-5]$/)
   expect(await countRefusals(gateway, 'overloaded')).toBe(1)
   served.push(gateway.post(describe), gateway.post('/v1/namespace/sales/create', { body: {} }))
-  upstream.answering = respondWith(200, {})
+  upstream.handler = respondWith(200, {})
   retained[0]?.end('{}')
   for (const response of served) expect(await response).toMatchObject({ status: 200 })
   await eventually(async () => expect(await shedRatioOf(gateway, 'bulk')).toBe(0))

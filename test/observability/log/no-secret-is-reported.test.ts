@@ -37,7 +37,7 @@ interface Sent {
   readonly target: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string | Buffer
-  readonly answering?: RequestHandler
+  readonly handler?: RequestHandler
 }
 
 it.skipIf(!hasOpenssl())(
@@ -100,12 +100,12 @@ it.skipIf(!hasOpenssl())(
     plant('the signature of a good token', token.split('.')[2])
 
     const reported: string[] = []
-    for (const { method = 'POST', target, headers, body, answering } of requests(
+    for (const { method = 'POST', target, headers, body, handler } of requests(
       key,
       gateway.key('nobody'),
       token,
     )) {
-      gateway.upstream.answering = answering ?? respondWith(200, {})
+      gateway.upstream.handler = handler ?? respondWith(200, {})
       const response = await request(gateway.url + target, {
         method,
         headers: { ...headers },
@@ -228,32 +228,32 @@ function requests(key: string, otherKey: string, token: string): Sent[] {
       body: Buffer.concat([arrowStart, Buffer.from(plant('an upload'))]),
     }),
     send('describe', {
-      answering: respondWith(200, { location: 's3://a', storage_options: storage('vended credentials') }),
+      handler: respondWith(200, { location: 's3://a', storage_options: storage('vended credentials') }),
     }),
     {
       ...sendJson('create_index', { column: 'a', index_type: 'BTREE' }),
-      answering: respondWith(200, { storage_options: storage('credentials in the answer to a change') }),
+      handler: respondWith(200, { storage_options: storage('credentials in the answer to a change') }),
     },
     send('drop', {
-      answering: respondWith(500, `at connect (postgres://user:${plant('a password in an error')}@db)`, {}),
+      handler: respondWith(500, `at connect (postgres://user:${plant('a password in an error')}@db)`, {}),
     }),
     send('describe', {
-      answering: respondWith(502, `{"detail":"access_token=${plant('a detail in an error')}"}`),
+      handler: respondWith(502, `{"detail":"access_token=${plant('a detail in an error')}"}`),
     }),
     send('drop', {
-      answering: respondWith(200, `{"storage_options": ${plant('a broken answer to a change')}}`),
+      handler: respondWith(200, `{"storage_options": ${plant('a broken answer to a change')}}`),
     }),
     send('describe', {
-      answering: (_arrival, response) =>
+      handler: (_arrival, response) =>
         response.socket?.end(
           `HTTP/1.1 200 OK\r\ncontent-length: 9\r\nbad header: ${plant('in a bad head of an answer')}\r\n\r\n`,
         ),
     }),
     list({
       // Short enough that a parse error would quote all of it.
-      answering: respondWith(200, `{"a":${plant('a broken listing', `p${randomBytes(5).toString('hex')}`)}}`),
+      handler: respondWith(200, `{"a":${plant('a broken listing', `p${randomBytes(5).toString('hex')}`)}}`),
     }),
-    list({ answering: respondWith(200, JSON.stringify([plant('a listing that is none')])) }),
+    list({ handler: respondWith(200, JSON.stringify([plant('a listing that is none')])) }),
     list({ target: `/v1/namespace/sales/list?page_token=${plant('a page token')}` }),
   ]
 }

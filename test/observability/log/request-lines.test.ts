@@ -17,7 +17,7 @@ it('each request has a line, including refusals, and none is lost on shutdown', 
   await gateway.post('/v1/table/orders/describe', { as: null })
   await gateway.post('/v1/table/orders/describe', { headers: json, body: '{"id":["other"]}' })
   await gateway.post('/v1/nothing')
-  gateway.upstream.answering = respondWith(503, '')
+  gateway.upstream.handler = respondWith(503, '')
   await gateway.post('/v1/table/orders/exists')
   await sendRaw(gateway.url, 'nonsense\r\n\r\n')
 

@@ -11,7 +11,7 @@ const stack = 'no such column\n\tat org.lance.Catalog.drop(/srv/lance/Catalog.ja
 it('the request line contains the upstream error, whatever the caller receives', async () => {
   const gateway = await servingGateway({})
   const say = (status: number, body: object | string): void => {
-    gateway.upstream.answering = respondWith(status, body)
+    gateway.upstream.handler = respondWith(status, body)
   }
   say(400, { error: stack, code: 13 })
   await gateway.post('/v1/table/t/describe')
@@ -22,7 +22,7 @@ it('the request line contains the upstream error, whatever the caller receives',
   await gateway.post('/v1/table/t/describe')
   say(404, '')
   await gateway.post('/v1/table/t/describe')
-  gateway.upstream.answering = respondWith(200, {})
+  gateway.upstream.handler = respondWith(200, {})
   await gateway.post('/v1/table/t/describe')
   const lines = linesOf(await gateway.stop()).filter(({ msg }) => msg === 'request completed')
   expect(lines).toMatchObject([
@@ -54,9 +54,9 @@ it('credentials are removed from the upstream error', async () => {
     '-----BEGIN PRIVATE KEY-----\nhidden\n-----END PRIVATE KEY-----',
   ]
   for (const text of said) {
-    gateway.upstream.answering = respondWith(500, text)
+    gateway.upstream.handler = respondWith(500, text)
     await gateway.post('/v1/table/t/describe')
-    gateway.upstream.answering = respondWith(400, { error: text, code: 13 })
+    gateway.upstream.handler = respondWith(400, { error: text, code: 13 })
     await gateway.post('/v1/table/t/describe')
   }
   const log = await gateway.stop()
@@ -93,7 +93,7 @@ it('a listing without the tables of an upstream is logged with the upstream erro
 it('a name that is left out of a listing is logged in quotes, at most once a second', async () => {
   const gateway = await servingGateway({})
   const names = ["o'brien\n{}", ...Array.from({ length: 1_000 }, (_, index) => `100%${index}`), 't']
-  gateway.upstream.answering = respondWith(200, { tables: names })
+  gateway.upstream.handler = respondWith(200, { tables: names })
   const listing = `${gateway.url}/v1/namespace/$/table/list`
   const response = await fetch(listing, { headers: { 'x-api-key': gateway.key('dev') } })
   expect(await response.json()).toEqual({ tables: ['t'] })
@@ -109,6 +109,6 @@ it('a name that is left out of a listing is logged in quotes, at most once a sec
 async function startCatalog(): Promise<RecordingUpstream> {
   const catalog = await startRecordingUpstream()
   onTestFinished(() => catalog.close())
-  catalog.answering = respondWith(200, { tables: ['t'] })
+  catalog.handler = respondWith(200, { tables: ['t'] })
   return catalog
 }

@@ -17,13 +17,13 @@ it('an upstream that is lost and comes back is logged once, with its name and th
   const gateway = await servingGateway({}, {}, lake)
   await untilResponse(gateway, '{}')
   gateway.upstream.healthStatus = 503
-  gateway.upstream.answering = respondWith(503, '')
+  gateway.upstream.handler = respondWith(503, '')
   await untilResponse(gateway, 'circuit open')
   const checks = gateway.upstream.healthChecks.length
   // More failed checks add no lines.
   await eventually(() => expect(gateway.upstream.healthChecks.length).toBeGreaterThan(checks))
   gateway.upstream.healthStatus = 200
-  gateway.upstream.answering = respondWith(200, {})
+  gateway.upstream.handler = respondWith(200, {})
   await untilResponse(gateway, '{}')
   const lines = linesOf(await gateway.stop()).filter(({ msg }) => transitions.has(String(msg)))
   const found = lines.map(({ level, msg, upstream, reason }) => [level, msg, upstream, reason])

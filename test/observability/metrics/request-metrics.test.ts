@@ -14,7 +14,7 @@ const version = {
 
 it('each stage of a request is timed once, and no other', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream({ users: ['nobody'] })
-  upstream.answering = respondWith(200, { version: { version: 7 } })
+  upstream.handler = respondWith(200, { version: { version: 7 } })
   await gateway.post('/v1/table/prod$orders/version/create', { body: version })
   await gateway.post('/v1/table/prod$orders/version/create', { as: 'nobody', body: version })
   await gateway.post('/v1/table/prod$orders/describe')
@@ -40,11 +40,11 @@ it('each stage of a request is timed once, and no other', async () => {
 it('changes are counted by outcome', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()
   const create = '/v1/table/prod$orders/version/create'
-  upstream.answering = respondWith(200, { version: { version: 7 } })
+  upstream.handler = respondWith(200, { version: { version: 7 } })
   await gateway.post(create, { body: version })
-  upstream.answering = respondWith(409, { error: 'there is one', code: 14 })
+  upstream.handler = respondWith(409, { error: 'there is one', code: 14 })
   await gateway.post(create, { body: version })
-  upstream.answering = respondWith(200, {})
+  upstream.handler = respondWith(200, {})
   await gateway.post('/v1/namespace/prod/create', { body: {} })
   await gateway.post('/v1/table/prod$orders/describe')
   expect(await seriesOf(gateway, 'catalog_gateway_changes_total')).toEqual({
@@ -64,7 +64,7 @@ it('counts requests by operation, status and decision, and refusals by stage and
   await gateway.post(describe, { body: { id: ['other'] } })
   await gateway.get('/v1/secret-route')
   await gateway.post('/v1/table/secret-name/drop')
-  upstream.answering = respondWith(503, '')
+  upstream.handler = respondWith(503, '')
   await gateway.post('/v1/table/secret-name/drop')
   await sendRaw(gateway.url, 'nonsense\r\n\r\n')
 

@@ -110,7 +110,7 @@ it('the span of a refused request names the stage and the reason', async () => {
 
 it('the client span and the request span show an upstream failure', async () => {
   const { gateway, upstream, spans } = await tracedGateway()
-  upstream.answering = respondWith(503, '')
+  upstream.handler = respondWith(503, '')
   await gateway.post('/v1/table/orders/drop')
   const all = await spans()
   expect(spanNamed(all, 'POST')).toMatchObject({ failed: true, attributes: { 'error.type': '503' } })
@@ -119,8 +119,8 @@ it('the client span and the request span show an upstream failure', async () => 
 
 it('each attempt has a span, which its request headers refer to', async () => {
   const { gateway, upstream, spans } = await tracedGateway()
-  upstream.answering = (_arrival, response) => {
-    upstream.answering = respondWith(200, {})
+  upstream.handler = (_arrival, response) => {
+    upstream.handler = respondWith(200, {})
     response.socket?.destroy()
   }
   expect(await gateway.post('/v1/table/orders/describe')).toMatchObject({ status: 200 })
@@ -135,7 +135,7 @@ it('each attempt has a span, which its request headers refer to', async () => {
 
 it('an aggregated listing has a span for each upstream page', async () => {
   const { gateway, upstream, spans } = await tracedGateway()
-  upstream.answering = serveListings({ tables: { sales: ['a', 'b', 'c'] } })
+  upstream.handler = serveListings({ tables: { sales: ['a', 'b', 'c'] } })
   expect(await gateway.get('/v1/namespace/sales/table/list?limit=2')).toMatchObject({ status: 200 })
   const all = await spans()
   const calls = all.filter(({ kind }) => kind === 'client')
