@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest'
 import { openRawConnection } from '../gateway/support/raw-connection.ts'
 import { createDeferred } from '../gateway/support/waiting.ts'
-import { respondText, runWaiting } from '../http1/server/running-server.ts'
+import { respondText, runHolding } from '../http1/server/running-server.ts'
 import { eventually } from '../support/eventually.ts'
 
 const get = 'GET / HTTP/1.1\r\nhost: g\r\n\r\n'
 
 it('when draining, active responses and the next ones are the last of their connections', async () => {
-  const { url, started, server } = await runWaiting()
+  const { url, started, server } = await runHolding()
   const [underWay, startedBefore, idle] = [
     openRawConnection(url),
     openRawConnection(url),
@@ -35,7 +35,7 @@ it('when draining, active responses and the next ones are the last of their conn
 })
 
 it('when it stops accepting, closes idle connections and ends after the last response', async () => {
-  const { url, started, server } = await runWaiting()
+  const { url, started, server } = await runHolding()
   const [unused, half, busy] = [openRawConnection(url), openRawConnection(url), openRawConnection(url)]
   half.write('GET / HTT')
   busy.write(get)
@@ -56,7 +56,7 @@ it('when it stops accepting, closes idle connections and ends after the last res
 })
 
 it('reports an abort once and releases everything', async () => {
-  const { url, started, server } = await runWaiting()
+  const { url, started, server } = await runHolding()
   const closes = createDeferred<boolean>()
   openRawConnection(url).write('POST / HTTP/1.1\r\ncontent-length: 3\r\n\r\na')
   openRawConnection(url).write('GET / HTT')

@@ -100,7 +100,7 @@ function earliest(
   for (const rule of rules) {
     if (first !== undefined && first.order < rule.order) return first
     if (!rule.permissions.has(evaluation.input.permission)) continue
-    const outcome = judgeRule(rule, evaluation, table)
+    const outcome = evaluateRule(rule, evaluation, table)
     if (outcomeApplies(rule, outcome)) return rule
     if (outcome !== 'open') continue
     if (rule.effect === 'deny') evaluation.openDeny ??= rule
@@ -118,7 +118,7 @@ function matchCaller({ rule, except }: CompiledRule, { caller, known }: Evaluati
   return except.length === 0 || !except.some((number) => caller?.has(number))
 }
 
-function judgeRule(
+function evaluateRule(
   rule: CompiledRule,
   evaluation: Evaluation,
   table: TableSelector,
@@ -130,7 +130,7 @@ function judgeRule(
     evaluation.dependsOnObject = true
     if (table !== anyTable && !rule.tables.some((matches) => matches(table))) return 'other-table'
   }
-  const result = judgeCondition(rule, evaluation)
+  const result = getConditionResult(rule, evaluation)
   if (result === 'false' || result === 'open') return result
   if (result === 'failed' && (rule.effect === 'allow' || match === true)) return result
   return match === true ? 'applies' : 'open'
@@ -141,7 +141,7 @@ export function outcomeApplies({ effect }: Pick<CompiledRule, 'effect'>, outcome
   return outcome === 'applies' || (outcome === 'failed' && effect === 'deny')
 }
 
-function judgeCondition(rule: CompiledRule, evaluation: Evaluation): ConditionResult {
+function getConditionResult(rule: CompiledRule, evaluation: Evaluation): ConditionResult {
   const { condition, evaluate } = rule
   if (condition === undefined || evaluate === undefined) return 'true'
   const known = evaluation.knownConditions?.get(condition)
@@ -241,9 +241,9 @@ export function visitSteps(evaluation: Evaluation, visit: Visit): void {
       if (!rule.permissions.has(permission)) continue
       const { effect, condition } = rule
       const match = matchCaller(rule, evaluation)
-      const judged = judgeRule(rule, evaluation, tableIn(node, evaluation), match)
-      const outcome = judged === 'other-caller' || effect === 'deny' ? judged : (obstacle ?? judged)
-      const isOpen = outcome === 'open' && condition && judgeCondition(rule, evaluation) === 'open'
+      const own = evaluateRule(rule, evaluation, tableIn(node, evaluation), match)
+      const outcome = own === 'other-caller' || effect === 'deny' ? own : (obstacle ?? own)
+      const isOpen = outcome === 'open' && condition && getConditionResult(rule, evaluation) === 'open'
       visit({
         ...describeRule(rule, permission),
         outcome,
@@ -279,7 +279,7 @@ export function listRestrictions(evaluation: Evaluation): readonly CompiledRule[
   return position.node.restrictions.filter((rule) => {
     // Other rules of a decision are found by the numbers of its caller.
     if (known === undefined && !rule.subjects.some((number) => caller?.has(number))) return false
-    const outcome = judgeRule(rule, evaluation, position.table)
+    const outcome = evaluateRule(rule, evaluation, position.table)
     return outcome === 'applies' || outcome === 'open'
   })
 }

@@ -49,8 +49,8 @@ export class DocumentReader {
   readonly value: unknown
   private readonly document: WrittenDocument
   private readonly written = new Map<string, Written>()
-  /** The names of the mistaken members, by the path of each part that is not valid. */
-  private readonly mistaken = new Map<string, Set<string>>()
+  /** The names of the invalid members, by the path of each part that is not valid. */
+  private readonly invalid = new Map<string, Set<string>>()
 
   constructor(document: WrittenDocument) {
     this.document = document
@@ -113,24 +113,24 @@ export class DocumentReader {
       const whole = [...path, ...inner]
       for (let length = 0; length <= whole.length; length++) {
         const key = joinPath(whole.slice(0, length))
-        const members = this.mistaken.get(key) ?? new Set()
-        this.mistaken.set(key, members.add(String(whole[length])))
+        const members = this.invalid.get(key) ?? new Set()
+        this.invalid.set(key, members.add(String(whole[length])))
       }
       this.reportIssue(issue, whole, () => listMembers(nodeOf(schema), inner))
     }
   }
 
   /**
-   * Returns a part that has been checked, as of the type that its schema has. If it is not valid, members that are mistaken or
+   * Returns a part that has been checked, as of the type that its schema has. If it is not valid, members that are invalid or
    * missing are replaced, if only by undefined.
    */
   read<Value>(path: Path, replacing: Readonly<Record<string, unknown>> = {}): Checked<Value> {
     const written = getValue(this.value, path)
-    const mistaken = this.mistaken.get(joinPath(path))
-    const replaced = Object.fromEntries([...(mistaken ?? [])].map((name) => [name, replacing[name]]))
-    const value = mistaken === undefined ? written : { ...getMembers(written), ...replaced }
+    const invalid = this.invalid.get(joinPath(path))
+    const replaced = Object.fromEntries([...(invalid ?? [])].map((name) => [name, replacing[name]]))
+    const value = invalid === undefined ? written : { ...getMembers(written), ...replaced }
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- without what the schema refuses
-    return { isValid: mistaken === undefined, value: value as Value }
+    return { isValid: invalid === undefined, value: value as Value }
   }
 
   private reportIssue(issue: z.core.$ZodIssue, path: Path, listKnown: () => readonly string[]): void {

@@ -27,7 +27,7 @@ function narrow(maxPendingRequests: number, waitMs = 60_000): GatewaySetup {
 }
 
 /** An upstream that holds requests until the test lets it respond to the next one. */
-async function patientPair(setup: GatewaySetup) {
+async function startHoldingPair(setup: GatewaySetup) {
   const { gateway, upstream } = await startGatewayAndUpstream(setup)
   const retained: ServerResponse[] = []
   upstream.handler = (_arrival, response) => retained.push(response)
@@ -39,7 +39,7 @@ async function patientPair(setup: GatewaySetup) {
 }
 
 /** Waits until that many requests of a pool are pending. */
-function untilWaiting(gateway: TestedGateway, count: number, pool: 'small' | 'bulk' = 'bulk'): Promise<void> {
+function untilPending(gateway: TestedGateway, count: number, pool: 'small' | 'bulk' = 'bulk'): Promise<void> {
   return eventually(async () => {
     const metrics = await gateway.metrics()
     const labels = `{upstream="catalog",pool="${pool}"}`
@@ -49,11 +49,11 @@ function untilWaiting(gateway: TestedGateway, count: number, pool: 'small' | 'bu
 }
 
 it('queues requests beyond the connections in order of arrival', async () => {
-  const { gateway, upstream, responseNext } = await patientPair(narrow(8))
+  const { gateway, upstream, responseNext } = await startHoldingPair(narrow(8))
   const pending = []
   for (let count = 0; count < 4; count += 1) {
     pending.push(gateway.post(`/v1/table/orders-${count}/describe`))
-    await untilWaiting(gateway, count, 'small')
+    await untilPending(gateway, count, 'small')
   }
   expect(upstream.requests).toHaveLength(1)
   for (const response of pending) {
@@ -66,17 +66,17 @@ it('queues requests beyond the connections in order of arrival', async () => {
 })
 
 it('small requests and bulk requests do not wait for each other', async () => {
-  const { gateway, upstream, responseNext } = await patientPair(narrow(8))
+  const { gateway, upstream, responseNext } = await startHoldingPair(narrow(8))
   const pending = [query, query, describe, describe].map((target) => gateway.post(target, { body: {} }))
-  await untilWaiting(gateway, 1, 'bulk')
-  await untilWaiting(gateway, 1, 'small')
+  await untilPending(gateway, 1, 'bulk')
+  await untilPending(gateway, 1, 'small')
   expect(new Set(upstream.requests.map(({ target }) => target))).toEqual(new Set([query, describe]))
   for (const _ of pending) await responseNext()
   for (const response of pending) expect(await response).toMatchObject({ status: 200 })
 })
 
 it('gives a released slot to the principal with the fewest, whatever the order of arrival', async () => {
-  const { gateway, upstream, responseNext } = await patientPair({
+  const { gateway, upstream, responseNext } = await startHoldingPair({
     ...withUpstream(() => ({}), { maxBulkConnections: 2, maxPendingRequests: 16 }),
     ...allowEverythingForTwo,
   })
@@ -84,7 +84,7 @@ it('gives a released slot to the principal with the fewest, whatever the order o
   for (const [index, as] of ['mallory', 'mallory', 'mallory', 'dev', 'dev'].entries()) {
     responses.push(gateway.post(`/v1/table/${as}-${index}/query`, { as, body: {} }))
     // A principal alone may hold one of two.
-    await untilWaiting(gateway, [0, 1, 2, 2, 3][index] ?? 0, 'bulk')
+    await untilPending(gateway, [0, 1, 2, 2, 3][index] ?? 0, 'bulk')
   }
   for (const _ of responses) await responseNext()
   for (const response of responses) expect(await response).toMatchObject({ status: 200 })
@@ -98,11 +98,11 @@ it('gives a released slot to the principal with the fewest, whatever the order o
 })
 
 it('rejects a request with retry-after if the queue is full, without a trace', async () => {
-  const { gateway, upstream, responseNext } = await patientPair(narrow(1))
+  const { gateway, upstream, responseNext } = await startHoldingPair(narrow(1))
   const served = [gateway.post(query, { body: {} })]
-  await untilWaiting(gateway, 0)
+  await untilPending(gateway, 0)
   served.push(gateway.post(query, { body: {} }))
-  await untilWaiting(gateway, 1)
+  await untilPending(gateway, 1)
   for (const [target, body] of sendings) {
     const refused = await gateway.post(target, { body })
     expectError(refused, {
@@ -120,9 +120,9 @@ it('rejects a request with retry-after if the queue is full, without a trace', a
 })
 
 it('rejects a request after the queue timeout', async () => {
-  const { gateway, upstream, responseNext } = await patientPair(narrow(8, 100))
+  const { gateway, upstream, responseNext } = await startHoldingPair(narrow(8, 100))
   const first = gateway.post(query, { body: {} })
-  await untilWaiting(gateway, 0)
+  await untilPending(gateway, 0)
   expectError(await gateway.post(query, { body: {} }), {
     kind: 'ServiceUnavailable',
     says: 'no connection to the upstream is free, and none became free within 0.1 s',
@@ -133,15 +133,15 @@ it('rejects a request after the queue timeout', async () => {
 })
 
 it('removes a pending request if its client disconnects; the change was not made', async () => {
-  const { gateway, upstream, responseNext } = await patientPair(narrow(8))
+  const { gateway, upstream, responseNext } = await startHoldingPair(narrow(8))
   const first = gateway.post(query, { body: {} })
-  await untilWaiting(gateway, 0)
+  await untilPending(gateway, 0)
   const leave = new AbortController()
   const left = sendings.map(([target, body]) => gateway.post(target, { body, signal: leave.signal }))
-  await untilWaiting(gateway, 2)
+  await untilPending(gateway, 2)
   leave.abort()
   for (const response of left) await expect(response).rejects.toThrow()
-  await untilWaiting(gateway, 0)
+  await untilPending(gateway, 0)
   await responseNext()
   expect(await first).toMatchObject({ status: 200 })
   expect(upstream.requests.map(({ target }) => target)).toEqual([query])

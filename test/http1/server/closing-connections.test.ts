@@ -2,13 +2,13 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import type { OutgoingResponse } from '../../../src/http1/server/outgoing-response.ts'
 import { openRawConnection } from '../../gateway/support/raw-connection.ts'
-import { bodyOf, respondText, runServer, runWaiting } from './running-server.ts'
+import { bodyOf, respondText, runServer, runHolding } from './running-server.ts'
 import { eventually } from '../../support/eventually.ts'
 
 const get = 'GET / HTTP/1.1\r\nhost: g\r\n\r\n'
 
 it('closes an idle connection after its timeout, but not during a request', async () => {
-  const { url, started, server, errors } = await runWaiting({
+  const { url, started, server, errors } = await runHolding({
     keepAliveTimeoutMs: 1_000,
     headersTimeoutMs: 1_000,
   })
@@ -30,7 +30,7 @@ it('closes an idle connection after its timeout, but not during a request', asyn
 })
 
 it('closes the connection of a client that never closes its side after the last response', async () => {
-  const { url, started, server } = await runWaiting()
+  const { url, started, server } = await runHolding()
   const connection = openRawConnection(url)
   connection.socket.allowHalfOpen = true
   connection.write(get.replace('\r\n\r\n', '\r\nconnection: close\r\n\r\n'))
@@ -45,7 +45,7 @@ it('closes the connection of a client that never closes its side after the last 
 })
 
 it('starts no pipelined request of a client that has disconnected', async () => {
-  const { url, started, server } = await runWaiting()
+  const { url, started, server } = await runHolding()
   const connection = openRawConnection(url)
   connection.write(get.repeat(3))
   await eventually(() => expect(started).toHaveLength(1))
@@ -115,7 +115,7 @@ it.each([
 )
 
 it('a client that closes its side while its request is served gets the response', async () => {
-  const { url, started } = await runWaiting()
+  const { url, started } = await runHolding()
   const connection = openRawConnection(url)
   connection.socket.allowHalfOpen = true
   connection.write(get)
@@ -129,7 +129,7 @@ it('a client that closes its side while its request is served gets the response'
 })
 
 it('a client that has closed its side is not waited for longer than one that reads nothing', async () => {
-  const { url, started, errors } = await runWaiting({ sendTimeoutMs: 200 })
+  const { url, started, errors } = await runHolding({ sendTimeoutMs: 200 })
   const connection = openRawConnection(url)
   connection.socket.allowHalfOpen = true
   connection.socket.end(get)

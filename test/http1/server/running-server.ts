@@ -85,8 +85,8 @@ export async function runServer(
   return { server, url: `http://127.0.0.1:${port}`, errors, causes }
 }
 
-/** Runs a server whose responses the test completes. */
-export async function runWaiting(timeouts: ServerSetup['timeouts'] = {}) {
+/** Runs a server that holds its responses until the test completes them. */
+export async function runHolding(timeouts: ServerSetup['timeouts'] = {}) {
   const started: OutgoingResponse[] = []
   const running = await runServer((_, response) => void started.push(response), { timeouts })
   return { ...running, started }
