@@ -186,6 +186,11 @@ it('evaluates the condition of each namespace, and reports each failure in each 
   }
 })
 
+function decideListTables(caller: string, ...policies: readonly WrittenPolicy[]) {
+  const request = createAuthorizationRequest(createCaller(caller), 'ListTables', 'namespace', ['a'])
+  return decideListing(compilePolicySet(policies), request).decision
+}
+
 it('a listing that no rule allows or denies is decided by what may be visible beneath', () => {
   const beneath: WrittenPolicy = {
     name: 'beneath',
@@ -197,11 +202,7 @@ it('a listing that no rule allows or denies is decided by what may be visible be
     namespace: ['a'],
     rules: [{ id: 'stop', effect: 'deny', subjects: { users: ['ann'] }, operations: ['ListTables'] }],
   }
-  const decide = (caller: string, ...policies: readonly WrittenPolicy[]) => {
-    const request = createAuthorizationRequest(createCaller(caller), 'ListTables', 'namespace', ['a'])
-    return decideListing(compilePolicySet(policies), request).decision
-  }
-  expect(decide('ann', beneath)).toMatchObject({ allowed: true, rule: { rule: 'see' } })
-  expect(decide('bob', beneath)).toMatchObject({ allowed: false, reason: 'no_rule' })
-  expect(decide('ann', beneath, denying)).toMatchObject({ allowed: false, rule: { rule: 'stop' } })
+  expect(decideListTables('ann', beneath)).toMatchObject({ allowed: true, rule: { rule: 'see' } })
+  expect(decideListTables('bob', beneath)).toMatchObject({ allowed: false, reason: 'no_rule' })
+  expect(decideListTables('ann', beneath, denying)).toMatchObject({ allowed: false, rule: { rule: 'stop' } })
 })
