@@ -39,6 +39,15 @@ it('a chain continues across segments without a gap', async () => {
   }
 })
 
+it('a segment also ends by its age', async () => {
+  const { folder, log } = await openLog({ segmentMs: 0 })
+  await log.recordIntent(anIntent('one'))
+  await log.recordIntent(anIntent('two'))
+  await log.close()
+  // The seal at the end begins one, too.
+  expect(await segmentsOf(folder)).toEqual([0, 1, 2, 3].map((index) => `${log.chain}-000${index}.jsonl`))
+})
+
 it('recovers from a crash with the last segment only', async () => {
   const { folder, log } = await openLog({ segmentBytes: 1_000 })
   const early = await log.recordIntent(anIntent('early'))

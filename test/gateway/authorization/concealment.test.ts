@@ -26,7 +26,7 @@ const shared = useSharedGateway({
       name: 'secretive',
       namespace: ['open', 'secretive'],
       onDeny: 404,
-      rules: [],
+      rules: [{ id: 'drops', effect: 'allow', subjects: { users: ['dev'] }, operations: ['DropNamespace'] }],
     },
   ],
 })
@@ -59,6 +59,12 @@ it.each([
 ] as const)('conceals what the caller cannot see, and nothing else: %s', async (target, expected) => {
   expectError(await shared.gateway.post(target, { as: 'ann', body: {} }), expected)
   expect(shared.upstream.requests).toEqual([])
+})
+
+it('conceals nothing from a caller that may call the operation, and lacks a permission beneath', async () => {
+  const target = '/v1/namespace/open$secretive/drop'
+  const dropped = await shared.gateway.post(target, { as: 'dev', body: { behavior: 'Cascade' } })
+  expectError(dropped, refused(String.raw`DropTable \(behavior Cascade\) on "open\$secretive"`))
 })
 
 it('conceals a table in a batch and the destination of a rename as in other requests', async () => {
