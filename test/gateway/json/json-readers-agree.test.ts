@@ -169,6 +169,10 @@ it.each<[what: string, documents: fc.Arbitrary<Buffer>, runs: number]>([
   expect(refused).toBeLessThan(runs - runs / 50)
 })
 
+it.each(['null', ' null\n', '', ' ', '1', '[]'])('%j is read as by JSON.parse', (text) => {
+  expect(scanned(Buffer.from(text))).toEqual(obviously(Buffer.from(text)))
+})
+
 it('any byte of a document may be changed', () => {
   const others = Buffer.concat([
     Buffer.from('{}[],:"\\09-+.eEtrufalsn \n\t\0'),
