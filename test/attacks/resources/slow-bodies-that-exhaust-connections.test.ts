@@ -17,7 +17,7 @@ const query = '/v1/table/orders/query'
 const describe = '/v1/table/orders/describe'
 const large = Buffer.alloc(4 * 1024 * 1024)
 
-function responseLargeQueries(
+function respondToLargeQueries(
   { target }: ReceivedRequest,
   response: ServerResponse,
   request: IncomingMessage,
@@ -29,7 +29,7 @@ function responseLargeQueries(
 
 it('slow uploads and downloads leave connections to small requests and to bodies of others', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(allowEverythingForTwo)
-  upstream.handler = responseLargeQueries
+  upstream.handler = respondToLargeQueries
   for (let count = 0; count < bodies; count += 1) {
     const upload = openRawConnection(gateway.url)
     upload.write(keyedRequest(gateway, 'mallory', `POST ${insert}`, ['content-length: 1000000']))
@@ -65,7 +65,7 @@ it('one principal cannot fill the bulk pool or its queue', async () => {
   // Four are sent, four are pending, and the rest is refused.
   await eventually(() => expect(refused).toEqual(Array.from({ length: 12 }, () => 503)))
   await eventually(() => expect(upstream.requests).toHaveLength(4))
-  upstream.handler = responseLargeQueries
+  upstream.handler = respondToLargeQueries
   expect(await gateway.post(insert, { body: arrowUpload })).toMatchObject({ status: 200 })
   expect(await gateway.post(query, { body: {} })).toMatchObject({ status: 200 })
 })

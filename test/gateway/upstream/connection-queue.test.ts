@@ -31,11 +31,11 @@ async function startHoldingPair(setup: GatewaySetup) {
   const { gateway, upstream } = await startGatewayAndUpstream(setup)
   const retained: ServerResponse[] = []
   upstream.handler = (_arrival, response) => retained.push(response)
-  const responseNext = async (): Promise<void> => {
+  const respondToNext = async (): Promise<void> => {
     await eventually(() => expect(retained).not.toHaveLength(0))
     retained.shift()?.end('{}')
   }
-  return { gateway, upstream, responseNext }
+  return { gateway, upstream, respondToNext }
 }
 
 /** Waits until that many requests of a pool are pending. */
@@ -49,7 +49,7 @@ function untilPending(gateway: TestedGateway, count: number, pool: 'small' | 'bu
 }
 
 it('queues requests beyond the connections in order of arrival', async () => {
-  const { gateway, upstream, responseNext } = await startHoldingPair(narrow(8))
+  const { gateway, upstream, respondToNext } = await startHoldingPair(narrow(8))
   const pending = []
   for (let count = 0; count < 4; count += 1) {
     pending.push(gateway.post(`/v1/table/orders-${count}/describe`))
@@ -57,7 +57,7 @@ it('queues requests beyond the connections in order of arrival', async () => {
   }
   expect(upstream.requests).toHaveLength(1)
   for (const response of pending) {
-    await responseNext()
+    await respondToNext()
     expect(await response).toMatchObject({ status: 200 })
   }
   expect(upstream.requests.map(({ target }) => target)).toEqual(
@@ -66,17 +66,17 @@ it('queues requests beyond the connections in order of arrival', async () => {
 })
 
 it('small requests and bulk requests do not wait for each other', async () => {
-  const { gateway, upstream, responseNext } = await startHoldingPair(narrow(8))
+  const { gateway, upstream, respondToNext } = await startHoldingPair(narrow(8))
   const pending = [query, query, describe, describe].map((target) => gateway.post(target, { body: {} }))
   await untilPending(gateway, 1, 'bulk')
   await untilPending(gateway, 1, 'small')
   expect(new Set(upstream.requests.map(({ target }) => target))).toEqual(new Set([query, describe]))
-  for (const _ of pending) await responseNext()
+  for (const _ of pending) await respondToNext()
   for (const response of pending) expect(await response).toMatchObject({ status: 200 })
 })
 
 it('gives a released slot to the principal with the fewest, whatever the order of arrival', async () => {
-  const { gateway, upstream, responseNext } = await startHoldingPair({
+  const { gateway, upstream, respondToNext } = await startHoldingPair({
     ...withUpstream(() => ({}), { maxBulkConnections: 2, maxPendingRequests: 16 }),
     ...allowEverythingForTwo,
   })
@@ -86,7 +86,7 @@ it('gives a released slot to the principal with the fewest, whatever the order o
     // A principal alone may hold one of two.
     await untilPending(gateway, [0, 1, 2, 2, 3][index] ?? 0, 'bulk')
   }
-  for (const _ of responses) await responseNext()
+  for (const _ of responses) await respondToNext()
   for (const response of responses) expect(await response).toMatchObject({ status: 200 })
   expect(upstream.requests.map(({ target }) => target.split('/')[3])).toEqual([
     'mallory-0',
@@ -98,7 +98,7 @@ it('gives a released slot to the principal with the fewest, whatever the order o
 })
 
 it('rejects a request with retry-after if the queue is full, without a trace', async () => {
-  const { gateway, upstream, responseNext } = await startHoldingPair(narrow(1))
+  const { gateway, upstream, respondToNext } = await startHoldingPair(narrow(1))
   const served = [gateway.post(query, { body: {} })]
   await untilPending(gateway, 0)
   served.push(gateway.post(query, { body: {} }))
@@ -111,8 +111,8 @@ it('rejects a request with retry-after if the queue is full, without a trace', a
     })
     expect(refused.headers['retry-after']).toBe('1')
   }
-  await responseNext()
-  await responseNext()
+  await respondToNext()
+  await respondToNext()
   for (const response of served) expect(await response).toMatchObject({ status: 200 })
   expect(upstream.requests).toHaveLength(2)
   const outcomes = await gateway.recorded('outcome')
@@ -120,20 +120,20 @@ it('rejects a request with retry-after if the queue is full, without a trace', a
 })
 
 it('rejects a request after the queue timeout', async () => {
-  const { gateway, upstream, responseNext } = await startHoldingPair(narrow(8, 100))
+  const { gateway, upstream, respondToNext } = await startHoldingPair(narrow(8, 100))
   const first = gateway.post(query, { body: {} })
   await untilPending(gateway, 0)
   expectError(await gateway.post(query, { body: {} }), {
     kind: 'ServiceUnavailable',
     says: 'no connection to the upstream is free, and none became free within 0.1 s',
   })
-  await responseNext()
+  await respondToNext()
   expect(await first).toMatchObject({ status: 200 })
   expect(upstream.requests).toHaveLength(1)
 })
 
 it('removes a pending request if its client disconnects; the change was not made', async () => {
-  const { gateway, upstream, responseNext } = await startHoldingPair(narrow(8))
+  const { gateway, upstream, respondToNext } = await startHoldingPair(narrow(8))
   const first = gateway.post(query, { body: {} })
   await untilPending(gateway, 0)
   const leave = new AbortController()
@@ -142,7 +142,7 @@ it('removes a pending request if its client disconnects; the change was not made
   leave.abort()
   for (const response of left) await expect(response).rejects.toThrow()
   await untilPending(gateway, 0)
-  await responseNext()
+  await respondToNext()
   expect(await first).toMatchObject({ status: 200 })
   expect(upstream.requests.map(({ target }) => target)).toEqual([query])
   await eventually(async () => {
