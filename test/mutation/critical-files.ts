@@ -105,6 +105,8 @@ export const criticalFiles: readonly CriticalFile[] = [
       'test/attacks/browsers/requests-of-other-sites.test.ts',
       'test/gateway/authorization/jobs-of-their-starters.test.ts',
       'test/attacks/body/a-contradiction-after-a-large-member.test.ts',
+      'test/attacks/facts/data-that-refers-to-other-objects.test.ts',
+      'test/attacks/batches/',
     ],
   })),
   {
