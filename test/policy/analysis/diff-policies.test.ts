@@ -181,13 +181,13 @@ function tenRules(letter: string, effect: 'allow' | 'deny'): readonly WrittenRul
   }))
 }
 
-it('compares ten patterns of the kind *x* with ten others in a second', () => {
+it('compares ten patterns of the kind *x* with ten others in a second', async () => {
   const allows = tenRules('p', 'allow')
   const [before, after] = [allows, [...allows, ...tenRules('q', 'deny')]].map((rules) =>
     compilePolicySet([{ name: 'p', namespace: ['a'], rules }]),
   ) as [PolicySet, PolicySet]
   const work = () => diffPolicies(before, after)
-  expect(processorMsOf(work)).toBeLessThan(2_000)
+  expect(await processorMsOf(work)).toBeLessThan(2_000)
   // Each pair has one name.
   expect(listPositionClasses([before, after], ['a'])).toHaveLength(1 + 20 + 100)
 })
