@@ -20,10 +20,12 @@ export const columnOperations = {
       return await changeColumns(context, id, branch, (point) => columns.addNull(point, upload))
     rejectFunctions([applied, ...added.map(({ virtual_column: virtual }) => virtual)])
     const named = added.map(({ name, expression, computed }) => {
-      const given = expression ?? computed
-      if (given !== undefined && (expression === undefined || computed === undefined))
-        return { name, expression: given }
-      throw invalidInput(`expected either expression or computed for the new column ${quoteForMessage(name)}`)
+      const sql = expression ?? computed
+      if (sql === undefined || (expression !== undefined && computed !== undefined))
+        throw invalidInput(
+          `expected either expression or computed for the new column ${quoteForMessage(name)}`,
+        )
+      return { name, expression: sql }
     })
     const isComputed = added.some(({ computed }) => computed !== undefined)
     if (isComputed && added.some(({ expression }) => expression !== undefined)) {

@@ -73,7 +73,8 @@ export async function openPostgres(
   })
   // The pool repeats errors of idle connections, which are already logged.
   pool.on('error', () => {})
-  const client = await pool.connect().catch((error: unknown) => {
+  const client = await pool.connect().catch(async (error: unknown) => {
+    await pool.end()
     throw new Error('the PostgreSQL database is unreachable', { cause: error })
   })
   client.release()
