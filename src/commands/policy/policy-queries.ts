@@ -176,8 +176,8 @@ function decideFurther(set: PolicySet, request: AuthorizationRequest, stated: St
   return further
     .filter(({ fallback }) => fallback !== 'withheld')
     .map(({ permission, kind, id, facts, includesSubtree = false, requiredBy }) => {
-      const required = { ...request, permission, kind, id, operation: facts }
-      const decision = includesSubtree ? set.decideBeneath(required) : set.decide(required)
+      const own = { ...request, permission, kind, id, operation: facts }
+      const decision = includesSubtree ? set.decideBeneath(own) : set.decide(own)
       return { permission, id, includesSubtree, requiredBy, decision }
     })
 }
