@@ -125,7 +125,7 @@ describe.each(['closed', 'killed'] as const)('a start with a log that was %s', (
     )
     await restart(folder)
     const keys = [await keyOf(folder)]
-    expect((await verifyAuditLog(folder, keys)).problems[0]).toMatchObject({ file: forged, line: 1 })
+    expect((await verifyAuditLog(folder, keys)).problems).toMatchObject([{ file: forged, line: 1 }])
     const starts = ofKind(await recordsOf(folder), 'start')
     expect(starts.at(-1)?.previous).toMatchObject({ chain, seq: lines.length - 1 })
     expect(file).not.toBe(forged)

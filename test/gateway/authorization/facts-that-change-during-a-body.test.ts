@@ -130,7 +130,7 @@ const bodies = {
   'an upload that streams': ['insert', arrow, arrowBytes(70_000), 'end'],
 } as const
 
-async function startHolding({ credential, prepare }: Fact) {
+async function startHolding({ credential, prepare }: Pick<Fact, 'credential' | 'prepare'> = {}) {
   const setClockAhead = clockAhead()
   let keyId = ''
   let key = ''
@@ -227,13 +227,19 @@ it.each(Object.entries(facts))('%s', { timeout: 60_000 }, async (_fact, fact) =>
   await expect(upstream.requests[0]?.body).rejects.toThrow('aborted')
 })
 
-it('an upload does not end if its response would be edited otherwise', async () => {
-  const { held, upstream, header } = await startHolding({ change: () => Promise.resolve(), status: 424 })
+/** Begins an upload of one chunk after the other. The first one has reached the upstream. */
+async function beginUpload(operation: 'create' | 'insert') {
+  const { held, upstream, header } = await startHolding()
   const client = openRawConnection(held.gateway.url)
   const head = [header, `content-type: ${arrow}`, 'transfer-encoding: chunked', 'host: gateway']
-  client.write(`POST /v1/table/lake$orders/create HTTP/1.1\r\n${head.join('\r\n')}\r\n\r\n`)
+  client.write(`POST /v1/table/lake$orders/${operation} HTTP/1.1\r\n${head.join('\r\n')}\r\n\r\n`)
   client.write(chunkOf(arrowBytes(70_000)))
   await eventually(() => expect(upstream.requests).toHaveLength(1))
+  return { held, upstream, client }
+}
+
+it('an upload does not end if its response would be edited otherwise', async () => {
+  const { held, upstream, client } = await beginUpload('create')
   const undescribed: WrittenRule = {
     ...allow,
     id: 'undescribed',
@@ -247,12 +253,7 @@ it('an upload does not end if its response would be edited otherwise', async () 
 })
 
 it('an upload that goes on is cut at an interval, without an end', async () => {
-  const { held, upstream, header } = await startHolding({ change: () => Promise.resolve(), status: 401 })
-  const client = openRawConnection(held.gateway.url)
-  const head = [header, `content-type: ${arrow}`, 'transfer-encoding: chunked', 'host: gateway']
-  client.write(`POST /v1/table/lake$orders/insert HTTP/1.1\r\n${head.join('\r\n')}\r\n\r\n`)
-  client.write(chunkOf(arrowBytes(70_000)))
-  await eventually(() => expect(upstream.requests).toHaveLength(1))
+  const { held, upstream, client } = await beginUpload('insert')
   await revokeKey(held.store, held.keyId)
   await reloadFiles()
   await pause(maxDecisionAgeMs)
@@ -262,7 +263,7 @@ it('an upload that goes on is cut at an interval, without an end', async () => {
 })
 
 it('if nothing changes, bodies that take longer than a decision may be old are sent as they are', async () => {
-  const { held, upstream, header } = await startHolding({ change: () => Promise.resolve(), status: 200 })
+  const { held, upstream, header } = await startHolding()
   for (const [operation, type, start, end] of Object.values(bodies)) {
     async function* body(): AsyncGenerator<string | Buffer> {
       yield start
