@@ -1,5 +1,12 @@
-import { createVitest, type Vitest } from 'vitest/node'
+import { relative } from 'node:path'
+import { createVitest, type TestSpecification, type Vitest } from 'vitest/node'
 import type { RunRequest, RunResult } from './test-runner.ts'
+
+/** Keeps the order of `inOrder`: that of vitest begins with what takes long. */
+class Sequencer {
+  readonly shard = (files: TestSpecification[]): TestSpecification[] => files
+  readonly sort = (files: TestSpecification[]): TestSpecification[] => files
+}
 
 /**
  * Runs tests of the copy in the working directory for each RunRequest and sends a RunResult. Vitest stays loaded
@@ -7,40 +14,56 @@ import type { RunRequest, RunResult } from './test-runner.ts'
  */
 const vitest: Vitest = await createVitest(
   'test',
-  // One failed test is enough to detect a mutant.
-  { watch: false, bail: 1, maxWorkers: 1, project: 'main', reporters: [{}], silent: true },
+  {
+    watch: false,
+    // One failed test is enough to detect a mutant.
+    bail: 1,
+    fileParallelism: false,
+    project: 'main',
+    // A test that waits in vain has also detected it.
+    testTimeout: 10_000,
+    hookTimeout: 10_000,
+    reporters: [{}],
+    silent: true,
+    sequence: { sequencer: Sequencer },
+  },
   // The packages are shared with the working tree; the cache within their folder must not be.
   { cacheDir: '.vite', logLevel: 'silent' },
 )
+/** Test files that detected mutants, the latest first: it probably detects the next one. */
+let detectors: readonly string[] = []
 process.on('message', (request: RunRequest) => void run(request))
 process.send?.('ready')
 
 async function run({ mutated, tests }: RunRequest): Promise<void> {
   vitest.invalidateFile(mutated)
-  let result: RunResult = { files: 0, failure: undefined }
-  for (const path of tests) {
-    const { files, failure } = await runTests(path)
-    result = { files: result.files + files, failure }
-    if (failure !== undefined) break
-  }
-  process.send?.(result)
-}
-
-async function runTests(path: string): Promise<RunResult> {
-  const specifications = await vitest.globTestSpecifications([path])
-  const run = await vitest.runTestSpecifications(specifications)
+  const specifications = await vitest.globTestSpecifications([...tests])
+  const run = await vitest.runTestSpecifications(inOrder(specifications, tests))
   // It also has the results that other files had with earlier mutants.
   const modules = new Set(specifications.map(({ moduleId }) => moduleId))
   const testModules = run.testModules.filter(({ moduleId }) => modules.has(moduleId))
   const { unhandledErrors } = run
+  const failed = testModules.filter((module) => !module.ok())
   const errors = [
-    ...testModules.flatMap((module) => module.errors()),
-    ...testModules.flatMap((module) =>
+    ...failed.flatMap((module) => module.errors()),
+    ...failed.flatMap((module) =>
       [...module.children.allTests('failed')].flatMap((test) => test.result().errors ?? []),
     ),
     ...unhandledErrors.map((error) => error as Error),
   ]
-  const isPassed = testModules.every((module) => module.ok()) && unhandledErrors.length === 0
+  const isPassed = failed.length === 0 && unhandledErrors.length === 0
+  detectors = [...new Set([...failed.map(({ moduleId }) => moduleId), ...detectors])]
   const failure = isPassed ? undefined : (errors[0]?.message ?? 'a test failed without an error')
-  return { files: testModules.length, failure }
+  const result: RunResult = { files: testModules.length, failure }
+  process.send?.(result)
+}
+
+/** Orders test files: those that detected mutants, then as they are listed in `tests`. */
+function inOrder(specifications: TestSpecification[], tests: readonly string[]): TestSpecification[] {
+  const rank = ({ moduleId }: TestSpecification): number => {
+    const recent = detectors.indexOf(moduleId)
+    const path = relative(process.cwd(), moduleId)
+    return recent >= 0 ? recent - detectors.length : tests.findIndex((listed) => path.startsWith(listed))
+  }
+  return specifications.toSorted((one, other) => rank(one) - rank(other))
 }

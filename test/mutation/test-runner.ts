@@ -54,6 +54,7 @@ export class TestRunner {
       cwd: this.#root,
       detached: true,
       execArgv: ['--import', tsx],
+      env: { ...process.env, MUTANTS: '1' },
       stdio: 'ignore',
     })
     this.#process = child
