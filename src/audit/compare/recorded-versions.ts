@@ -118,7 +118,7 @@ export function createRecordedVersions(
   }
 
   function removeBeneath(namespace: string): void {
-    const prefix = `${namespace.slice(0, -1)}${namespace === '[]' ? '' : ','}`
+    const prefix = namespace.slice(0, -1)
     for (const key of tables.keys()) if (key.startsWith(prefix)) tables.delete(key)
   }
 

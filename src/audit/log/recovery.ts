@@ -68,8 +68,8 @@ interface SegmentEnd {
   /** The lines behind `end`: the number of the first one, and how many there are. */
   line: number
   lines: number
-  /** The error in a line before `end`. */
-  damage?: string
+  /** The first error in a line before `end`. */
+  damage?: string | undefined
   /** Number of bytes up to and including the last newline. */
   length: number
   torn: number
@@ -101,8 +101,7 @@ async function readSegment(path: string, chain: string, key: SealKey | undefined
         pending = []
         found.end = last
         found.lines = 0
-        if (problem !== undefined) found.damage ??= problem
-        problem = undefined
+        found.damage = problem
         continue
       }
     }

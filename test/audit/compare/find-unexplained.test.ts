@@ -14,10 +14,7 @@ function records(
 
 /** Versions from 1 on, at these times. */
 function listed(...steps: (number | undefined)[]): ListedVersion[] {
-  return steps.map((at, index) => ({
-    version: index + 1,
-    time: at === undefined ? undefined : at * step,
-  }))
+  return steps.map((at, index) => ({ version: index + 1, time: at === undefined ? undefined : at * step }))
 }
 
 const at = (from: number, to = from) => ({ from: from * step, to: to * step })

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { createRecordedVersions, type BranchRecords } from '../../../src/audit/compare/recorded-versions.ts'
 import { openAuditLog, type AuditLog } from '../../../src/audit/log/audit-log.ts'
@@ -20,6 +21,7 @@ async function record(
 }
 
 const insert = entry('InsertIntoTable')
+const overwrite = entry('CreateTable', { details: { mode: 'overwrite' } })
 const made = (version: number, branch?: string) => ({ versions: [{ id, version, branch }] })
 
 /** Returns what the records say of a branch: stated versions, and the numbers of other changes and of jobs. */
@@ -36,8 +38,9 @@ async function recorded(
 }
 
 function summarize({ stated, unnumbered, jobs, baseline }: BranchRecords) {
+  const lasting = jobs.filter(({ from, to }) => to > from)
   const hasBaseline = baseline > 0
-  return { stated: [...stated], unnumbered: unnumbered.length, jobs: jobs.length, hasBaseline }
+  return { stated: [...stated], unnumbered: unnumbered.length, jobs: lasting.length, hasBaseline }
 }
 
 const nothing = { stated: [], unnumbered: 0, jobs: 0, hasBaseline: false }
@@ -59,6 +62,9 @@ it.each<[what: string, intent: IntentEntry, outcome: Partial<OutcomeEntry>, expe
     { jobs: 1 },
   ],
   ['an extra operation', entry('CompactTable' as 'InsertIntoTable'), {}, { unnumbered: 1 }],
+  ['one that reads', entry('CompactTable' as 'InsertIntoTable', { effect: 'read' }), {}, {}],
+  ['a restored version', entry('RestoreTable', { details: { version: 3 } }), {}, { unnumbered: 1 }],
+  ['a table that replaces an unknown one', overwrite, made(2), { stated: [2] }],
   ['a change that was rejected', insert, { result: 'rejected', status: 409 }, {}],
   ['a part of a multipart write', { ...insert, effect: 'change' }, {}, {}],
   ['a tag', entry('CreateTableTag', { effect: 'change' }), {}, {}],
@@ -73,20 +79,23 @@ it('a change without an outcome may have made its version', async () => {
   const found = await recorded(async (log) => {
     await log.recordIntent(insert)
     await log.recordIntent(entry('CreateTableVersion', { details: { version: 9 } }))
+    await log.recordIntent({ ...insert, id: ['other'] })
+    await log.recordIntent({ ...insert, details: { branch: 'dev' } })
   })
   expect(found).toEqual({ ...nothing, stated: [9], unnumbered: 1 })
 })
 
 it.each([
   ['committed', { unnumbered: 1 }],
-  ['undecided', { unnumbered: 1 }],
-  ['not_committed', {}],
-  ['taken', {}],
+  ['undecided', { stated: [2], unnumbered: 1 }],
+  ['not_committed', { stated: [2] }],
+  ['taken', { stated: [2] }],
 ] as const)(
-  'a change in doubt that is resolved as %s explains what it may have made',
+  'a change in doubt that is resolved as %s explains what it may have made, and what it left',
   async (result, expected) => {
     const write = async (log: AuditLog) => {
-      const receipt = await log.recordIntent(insert)
+      await record(log, insert, made(2))
+      const receipt = await log.recordIntent(entry('CreateTable'))
       await log.recordOutcome(receipt, { result: 'unknown', durationMs: 1 })
       const stated = result === 'undecided' && made(12)
       await log.recordResolution(receipt, { result, evidence: '', lookups: 1, ...stated })
@@ -112,22 +121,32 @@ it.each([
   expect(await recorded(writeSeveral, where)).toEqual({ ...nothing, ...expected })
 })
 
-const overwrite = entry('CreateTable', { details: { mode: 'overwrite' } })
-
 it.each<[what: string, change: IntentEntry, outcome: Partial<OutcomeEntry>, expected: object]>([
   ['a new table', entry('CreateTable'), made(1), { stated: [1] }],
   ['a new table without a number', entry('CreateTable'), {}, { unnumbered: 1 }],
-  ['a table that was overwritten', overwrite, made(3), { stated: [2, 3] }],
+  ['a table that was overwritten', overwrite, made(3), { stated: [1, 2, 3] }],
   ['a table that begins again', overwrite, made(2), { stated: [2] }],
   ['a registered table', entry('RegisterTable', { effect: 'change' }), {}, { hasBaseline: true }],
   ['no table', entry('DropTable'), {}, {}],
   ['no namespace', entry('DropNamespace', { id: ['production'] }), {}, {}],
+  ['no other namespace', entry('DropNamespace', { id: ['prod'] }), {}, { stated: [1, 2] }],
 ])('%s in place of another one has versions of its own', async (_, change, outcome, expected) => {
   const found = await recorded(async (log) => {
-    await record(log, insert, made(2))
+    for (const version of [1, 2]) await record(log, insert, made(version))
     await record(log, change, outcome)
   })
   expect(found).toEqual({ ...nothing, ...expected })
+})
+
+it.each([
+  ['CreateTableBranch', made(3, 'dev')],
+  ['DeleteTableBranch', made(3)],
+] as const)('%s gives the branch other versions', async (operation, before) => {
+  const write = async (log: AuditLog) => {
+    await record(log, insert, before)
+    await record(log, entry(operation, { effect: 'change', details: { name: 'dev' } }))
+  }
+  expect(await recorded(write, { branch: 'dev' })).toEqual({ ...nothing, hasBaseline: true })
 })
 
 it('versions move with their table', async () => {
@@ -147,6 +166,18 @@ it('a table that is known keeps its versions if one without records takes its na
     await record(log, entry('RenameTable', { effect: 'change', ...renamed }))
   })
   expect(found).toEqual({ ...nothing, stated: [2] })
+})
+
+it('reads records of several gateways in the order of their times', async () => {
+  const dropping = await openLog()
+  const inserting = await openLog()
+  await record(inserting.log, insert, made(2))
+  await pause(2)
+  await record(dropping.log, entry('DropTable'))
+  const versions = createRecordedVersions([dropping.folder, inserting.folder], undefined)
+  await versions.read()
+  expect(summarize(versions.find(id, ''))).toEqual(nothing)
+  for (const { log } of [dropping, inserting]) await log.close()
 })
 
 it('reads logs of several gateways, and later what was added to them', async () => {

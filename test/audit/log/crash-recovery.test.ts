@@ -62,23 +62,29 @@ it('truncates a torn last line at any length, and records it in the next chain',
   expect(report).toMatchObject({ ok: true, chains: 2, records: 12, unresolved: 0 })
 })
 
-it('retains and reports an invalid complete line', async () => {
+it('retains and reports an invalid complete line, and what follows it', async () => {
   const { folder, path } = await crashedFolder()
-  const forged = (await readFile(path, 'utf8')).replace('"three"', '"seven"')
+  const forged = `${(await readFile(path, 'utf8')).replace('"three"', '"seven"')}{"v":1`
   await writeFile(path, forged)
   await reopen(folder)
   expect(await readFile(path, 'utf8')).toBe(forged)
   const [tampered] = ofKind(await recordsOf(folder), 'tampered')
   expect(tampered).toMatchObject({ what: 'extended', line: 6, lines: 1 })
+  expect(ofKind(await recordsOf(folder), 'recovered')).toEqual([])
   expect(await verifyAuditLog(folder)).toMatchObject({ ok: false, problems: [{ line: 6 }] })
 })
 
-it('names a damaged line before the last record, which it follows', async () => {
+it.each([
+  ['changed', 'line 3: the hash does not match the line', (line: string) => line.replace('"one"', '"six"')],
+  ['repeated', 'line 4: another writer added the record', (line: string) => `${line}\n${line}`],
+  ['missing', 'line 3: expected record 2, found record 3', () => undefined],
+])('names a %s line before the last record, which it follows', async (_how, damage, change) => {
   const { folder, path } = await crashedFolder()
-  await writeFile(path, (await readFile(path, 'utf8')).replace('"one"', '"six"'))
+  const lines = (await readFile(path, 'utf8')).split('\n')
+  const damaged = lines.map((line, index) => (index === 2 ? change(line) : line))
+  await writeFile(path, damaged.filter((line) => line !== undefined).join('\n'))
   await reopen(folder)
   const records = await recordsOf(folder)
-  const damage = 'line 3: the hash does not match the line'
   expect(ofKind(records, 'recovered')).toMatchObject([{ bytesCut: 0, damage }])
   expect(ofKind(records, 'tampered')).toEqual([])
 })
