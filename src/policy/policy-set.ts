@@ -173,7 +173,7 @@ export function* compileSteps(
       const node = tree.nearestNode(request.id)
       // If the namespace has no node, no policy covers anything beneath it.
       const beneath = node.depth === depth ? tree.nodes.slice(node.index, node.subtreeEnd) : []
-      const tagged = beneath.flatMap(({ tags, tables }) => [tags, ...(tables?.values() ?? [])])
+      const tagged = beneath.flatMap(({ tags, tables }) => [tags, ...tables.values()])
       const combinations = new Map([node.tags, ...tagged].map((tags) => [formatTags(tags), tags]))
       for (const tags of combinations.values()) {
         const position = { node, depth, table: undefined, tags }

@@ -216,10 +216,7 @@ it('all errors in files that the settings name are reported at once', async () =
   await writeFile(join(folder, 'keys.yaml'), 'keys: 7\n')
   await writeFile(join(folder, 'pepper'), 'short')
   await write({
-    upstream: {
-      url: 'https://catalog.example',
-      caFile: 'authority.pem',
-    },
+    upstream: { url: 'https://catalog.example', caFile: 'authority.pem' },
     limits: { shared: { url: 'redis://limits.example', passwordFile: 'limits-password' } },
   })
   const { status, output, messages } = await check()

@@ -10,13 +10,7 @@ const good = {
 }
 
 it('issuers have defaults', () => {
-  expect(tokenIssuersSchema.parse([good])).toEqual([
-    {
-      ...good,
-      audience: ['catalog'],
-      subjectClaim: 'sub',
-    },
-  ])
+  expect(tokenIssuersSchema.parse([good])).toEqual([{ ...good, audience: ['catalog'], subjectClaim: 'sub' }])
 })
 
 it.each<[string, Record<string, unknown>]>([

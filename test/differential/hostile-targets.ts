@@ -116,9 +116,7 @@ const mutations: readonly Mutation[] = [
       (segment) => segment + 'x'.repeat(random.pick([500, 4_100, 9_000, 40_000])),
     ),
   }),
-  (_draft, random) => ({
-    path: random.pick(paths),
-  }),
+  (_draft, random) => ({ path: random.pick(paths) }),
   (_draft, random) => ({ method: random.pick(methods) }),
   (_draft, random) => ({ version: random.pick(versions) }),
 ]

@@ -9,10 +9,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 const page = await readFile(join(projectFolder, 'docs/recipes.md'), 'utf8')
 
 const recipes = [...page.matchAll(/^```yaml policy (\S+)\n(.*?)^```/gms)].map(
-  ([, name = '', policy = '']) => ({
-    name,
-    policy,
-  }),
+  ([, name = '', policy = '']) => ({ name, policy }),
 )
 
 it.each(page.split('\n## ').slice(1))('each recipe has a policy: %s', (recipe) => {

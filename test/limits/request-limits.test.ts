@@ -101,3 +101,15 @@ it('limits concurrent requests, and admits another for each completed one', asyn
   upstream.handler = respondWith(200, {})
   await eventually(async () => expect(await gateway.post(query, { body: {} })).toMatchObject({ status: 200 }))
 })
+
+it('charges each entry of a batch to the limit of its namespace', async () => {
+  const setup = limited({ rates: [{ name: 'each', per: 'namespace', perSecond, burst: 2 }] })
+  const { gateway, upstream } = await startGatewayAndUpstream(setup)
+  const operations = ['a', 'b', 'c'].map((name) => ({ deregister_table: { id: ['sales', name] } }))
+  const batch = '/v1/table/batch-commit'
+  expect(await gateway.post(batch, { body: { operations } })).toMatchObject({ status: 200 })
+  const refused = await gateway.post(batch, { body: { operations: operations.slice(0, 1) } })
+  expectError(refused, { kind: 'Throttling', says: '"each"' })
+  expectError(await gateway.post(describe), { kind: 'Throttling', says: '"each"' })
+  expect(upstream.requests).toHaveLength(1)
+})

@@ -129,16 +129,12 @@ function createMemberVisitor(
       const isExact = isBatch || operation.recorded.includes(name)
       const value: unknown = isExact ? parseExactJson(text) : JSON.parse(text)
       if (isBatch) assertBatchLength(value)
-      const namesJob = namesJobInBody(operation) && name === 'job_id'
+      const namesJob = name === 'job_id' && (operation.namesJob || operation.selectsJob)
       const replacement = namesJob ? replaceJobId(value) : checkMember(request, name, value)
       read.members[name] = replacement === undefined ? value : JSON.parse(replacement)
       return replacement
     },
   }
-}
-
-function namesJobInBody({ namesJob, selectsJob }: Operation): boolean {
-  return namesJob || selectsJob
 }
 
 /** Lists the members that repeat the route, name further objects, state facts or are recorded. */
@@ -149,7 +145,7 @@ const listWantedMembers = memoizeByObject((operation: Operation): ReadonlySet<st
     'id',
     'context',
     'index_name',
-    ...(namesJobInBody(operation) ? ['job_id'] : []),
+    'job_id',
     ...(entries === undefined ? [] : [entries.member]),
     ...listIdMembers(operation),
     // Filters can be as large as the body.

@@ -55,8 +55,8 @@ const root: Identifier = []
  */
 export function createRouteFinder(
   upstreams: Upstreams,
-  basePath = '',
-  databases: GatewaySettings['databases'] = 'refused',
+  basePath: string,
+  databases: GatewaySettings['databases'],
 ): FindRoute {
   const routes = createRouteTable(upstreams.extraOperations)
   const { database: ofUpstream } = upstreams.root

@@ -44,7 +44,7 @@ export class PolicyNode {
   final = noPermissions
   /** Tags of the namespace and, by name, of its declared tables. */
   tags = noTags
-  tables: ReadonlyMap<string, ObjectTags> | undefined
+  tables: ReadonlyMap<string, ObjectTags> = new Map()
   /** Index in depth-first order, and the index of the next node that is not beneath this one. */
   index = 0
   subtreeEnd = 0
@@ -76,7 +76,6 @@ export class PolicyNode {
       declared.flatMap(({ namespace }) => (namespace === undefined ? [] : [{ tags: namespace }])),
     )
     const names = new Set(declared.flatMap(({ tables }) => [...tables.keys()]))
-    if (names.size === 0) return
     const ofTable = (name: string) => declared.flatMap(({ tables }) => tables.get(name) ?? [])
     this.tables = new Map([...names].map((name) => [name, inheritTags(this.tags, ofTable(name))]))
   }
@@ -93,7 +92,7 @@ export interface TreePosition {
 }
 
 export function createPosition(node: PolicyNode, depth: number, table: string | undefined): TreePosition {
-  const declared = node.depth === depth && table !== undefined ? node.tables?.get(table) : undefined
+  const declared = node.depth === depth && table !== undefined ? node.tables.get(table) : undefined
   return { node, depth, table, tags: declared ?? node.tags }
 }
 
@@ -149,7 +148,7 @@ export class PolicyTree {
 
   listTaggedTables(namespace: Identifier): readonly string[] {
     const node = this.nearestNode(namespace)
-    return node.depth === namespace.length ? [...(node.tables?.keys() ?? [])] : []
+    return node.depth === namespace.length ? [...node.tables.keys()] : []
   }
 
   /** From the root to the given namespace. */

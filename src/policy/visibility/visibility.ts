@@ -100,8 +100,6 @@ export function createVisibility(tree: PolicyTree, subjects: SubjectNumbers) {
         for (let at = firstIndexFrom(grants, node.index); at < grants.length; at++) {
           const grant = grants[at]
           if (grant === undefined || grant.node.index >= node.subtreeEnd) break
-          // This one is decided above.
-          if (grant.node === node && grant.tables === undefined) continue
           const allowed = findAllowBy(grant)
           if (allowed !== undefined) return allowed
         }
@@ -166,8 +164,7 @@ function indexGrants({ nodes }: PolicyTree): ReadonlyMap<number | undefined, rea
       for (const subject of rule.subjects) appendTo(index, subject, grant)
     }
     if (!readsTags || node.documents.every(({ tags }) => tags === undefined)) continue
-    for (const tables of [[...(node.tables?.keys() ?? [])], undefined])
-      appendTo(index, undefined, { node, tables })
+    for (const tables of [[...node.tables.keys()], undefined]) appendTo(index, undefined, { node, tables })
   }
   return index
 }

@@ -29,11 +29,7 @@ it.each<[sent: string, recorded: string | number]>([
 ])('records the version %s exactly as sent', async (sent, recorded) => {
   expect(
     await lastDetails(`${table}/version/create`, `{"version":${sent},"manifest_size":${sent},${manifest}}`),
-  ).toEqual({
-    version: recorded,
-    manifest_size: recorded,
-    manifest_path: 'orders/_versions/staged',
-  })
+  ).toEqual({ version: recorded, manifest_size: recorded, manifest_path: 'orders/_versions/staged' })
   expect(await lastDetails(`${table}/restore`, `{"version":${sent}}`)).toMatchObject({ version: recorded })
   expect(await lastDetails(`${table}/branches/create`, `{"name":"ci","from_version":${sent}}`)).toMatchObject(
     { from_version: recorded },

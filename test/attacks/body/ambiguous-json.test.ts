@@ -42,6 +42,9 @@ it.each(['gzip', 'deflate', 'br', 'zstd', 'GZIP', 'identity, gzip'])(
 
 it.each([
   'application/json; charset=utf-16',
+  'application/json;CHARSET=utf-16',
+  'application/json; charset=',
+  'x-application/json',
   'application/x-www-form-urlencoded',
   'multipart/form-data; boundary=x',
   'application/jsonp',

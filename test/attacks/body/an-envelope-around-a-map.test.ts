@@ -25,3 +25,7 @@ it('forwards a map with texts of those names unchanged', async () => {
   const arrival = await attacked.expectForwarded({ as, target, body })
   expect(JSON.parse(String(await arrival.body))).toEqual(body)
 })
+
+it('rejects a request without a map', async () => {
+  await attacked.expectInvalid({ as, target }, 'the body is empty; expected a JSON object')
+})

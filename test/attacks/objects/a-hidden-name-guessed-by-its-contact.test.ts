@@ -17,10 +17,7 @@ const policies: readonly WrittenPolicy[] = [
     restrict: [{ id: 'part', subjects: any, tables: ['orders'], columns: { id: 'number' } }],
     rules: [],
   },
-  policyOf(['open'], [denied({ tables: ['layoffs'] })], {
-    name: 'layoffs',
-    contact: '#layoffs',
-  }),
+  policyOf(['open'], [denied({ tables: ['layoffs'] })], { name: 'layoffs', contact: '#layoffs' }),
   policyOf(['board'], [denied()], { contact: '#board' }),
   { name: 'hidden', namespace: ['hidden'], onDeny: 404, inherit: false, contact: '#hidden', rules: [] },
 ]

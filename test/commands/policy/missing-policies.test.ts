@@ -53,7 +53,5 @@ it('a gateway without any policy starts, and warns that it denies every request'
   )
   expect((await gateway.post('/v1/namespace/a/create')).status).toBe(403)
   const lines = linesOf(await gateway.stop())
-  expect(lines.find(({ msg }) => msg === 'no policies: every request is denied')).toMatchObject({
-    level: 40,
-  })
+  expect(lines.find(({ msg }) => msg === 'no policies: every request is denied')).toMatchObject({ level: 40 })
 })

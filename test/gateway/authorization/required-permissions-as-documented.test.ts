@@ -254,7 +254,7 @@ async function passes(set: PolicySet, { path, body }: Case): Promise<boolean> {
     peer: undefined,
     page: undefined,
   }
-  const matched = match({ head }, createRouteFinder(upstreams))
+  const matched = match({ head }, createRouteFinder(upstreams, '', 'refused'))
   try {
     const authorized = authorize({ ...matched, principal: ann }, set, now)
     const admitted = { ...authorized, countReceived: undefined, reserveMemory: () => undefined, runInSlices }

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import {
   Dictionary,
   Field,
@@ -80,6 +80,7 @@ const schemas: Record<string, Schema> = {
     new Field('a', new FixedSizeList(4, new Field('v', new Float32(), true)), true),
   ]),
   'a time in a zone': new Schema([new Field('a', new TimestampMicrosecond('UTC'), true)]),
+  'a text': new Schema([new Field('a', new Utf8(), true)]),
   'a dictionary': new Schema([new Field('a', new Dictionary(new Utf8(), new Int32(), 7), true)]),
 }
 
@@ -95,13 +96,22 @@ it('different schemas have different fingerprints, without their metadata', () =
 })
 
 it('the fingerprint of a schema is stable', () => {
-  // sha256 of [["a",true,[2,32,true],null,[]]]
-  expect(fingerprintOf(new Schema([number]))).toBe(
-    '141e995e392f61cfc1d13a21bf526d26492d08c6d3e59dcf715c61698af5a287',
-  )
+  const canonical = '[["a",true,[2,32,true],null,[]],["t",true,[10,2,""],null,[]]]'
+  const time = new Field('t', new TimestampMicrosecond(), true)
+  expect(fingerprintOf(new Schema([number, time]))).toBe(hash('sha256', canonical))
 })
 
+it('the values of a dictionary are no rows', () => {
+  const words = vectorFromArray(['a', 'b', 'a'], new Dictionary(new Utf8(), new Int32()))
+  const bytes = Buffer.from(tableToIPC(new Table({ words }), 'stream'))
+  expect(meter(bytes)).toMatchObject({ batches: 1, rows: 3 })
+})
+
+const negative = Buffer.from(stream)
+negative.writeBigInt64LE(-1n, negative.indexOf(Buffer.from(BigInt64Array.of(1000n).buffer)))
+
 it.each<[what: string, bytes: Buffer, unread: string]>([
+  ['a negative number of rows', negative, 'a batch has a negative number of rows'],
   ['text', Buffer.from('this is no Arrow stream'), 'not an Arrow stream'],
   [
     'a file',

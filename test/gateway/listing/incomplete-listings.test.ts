@@ -96,7 +96,10 @@ it('lists the other catalogs while the circuit of the root catalog is open', asy
   upstreams.first.healthStatus = 503
   upstreams.first.handler = respondWith(503, '')
   await eventually(async () =>
-    expect(await gateway.post('/v1/table/t/describe')).toMatchObject({ status: 503 }),
+    expectError(await gateway.post('/v1/table/t/describe'), {
+      kind: 'ServiceUnavailable',
+      says: /circuit open/,
+    }),
   )
   expect(await list(gateway, '')).toEqual({
     tables: ['müde$lake$b', 'old$c', 'raw$e', 'raw$f'],

@@ -244,7 +244,8 @@ it('a count of all rows is sent without a predicate', () => {
 })
 
 it.each(['describe', 'exists'])('%s is sent as it is', (action) => {
-  expect(restrict(action, '{"id" : ["a"]}')).toMatchObject({ sent: '{"id" : ["a"]}' })
+  const body = '{"id" : ["a"],"with_table_uri":true,"load_detailed_metadata":true,"check_declared":true}'
+  expect(restrict(action, body)).toMatchObject({ sent: body })
   expect(restrict(action, '')).toMatchObject({ sent: 'none' })
 })
 
@@ -261,6 +262,7 @@ it.each<[action: string, body: object, message: string]>([
     '"predicate": there is no column "ssn" (character 1); supported are',
   ],
   ['count_rows', { branch: 'x' }, newestOnly],
+  ['count_rows', { version: 3 }, newestOnly],
   ['describe', { branch: 'x' }, newestOnly],
   ['describe', { tag: 'old' }, newestOnly],
   ['describe', { as_of: 1 }, '"as_of" is not supported; omit it'],

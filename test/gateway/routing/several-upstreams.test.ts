@@ -29,6 +29,8 @@ it.each<[target: string, Name, sent: string]>([
     '/base/v1/table/prod.lake.orders/describe?delimiter=.',
   ],
   ['/v1/namespace/$/describe', 'rest', '/v1/namespace/%24/describe'],
+  // It also requires a permission that names no object.
+  ['/v1/view/prod$lake$raw$late/create', 'raw', '/v1/view/prod%24lake%24raw%24late/create'],
 ])('%s goes to the upstream %s', async (target, name, sent) => {
   expect(await shared.gateway.post(target)).toMatchObject({ status: 200 })
   expect(arrived()).toEqual({ [name]: [sent] })
@@ -91,9 +93,7 @@ it('rejects a name that contains the delimiter of its own upstream only', async 
   const dotted = await shared.gateway.post('/v1/table/batch-commit', { body: named(['archive'], 'a.b') })
   expectError(dotted, { kind: 'InvalidInput', says: '"a.b"' })
   expect(await shared.gateway.post('/v1/table/batch-commit', { body: named(['prod'], 'a.b') })).toMatchObject(
-    {
-      status: 200,
-    },
+    { status: 200 },
   )
   expect(arrived()).toEqual({ rest: ['/v1/table/batch-commit'] })
 })

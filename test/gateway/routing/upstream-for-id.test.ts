@@ -80,10 +80,7 @@ it('cached routes equal uncached ones, whatever was requested before', () => {
     .map((target) => buildTarget(target))
   const pool = fc.array(
     fc.oneof(texts, fc.string({ maxLength: 20 }), fc.constant('/v1/table/a$b/describe')),
-    {
-      minLength: 1,
-      maxLength: 8,
-    },
+    { minLength: 1, maxLength: 8 },
   )
   const asks = fc.array(
     fc.tuple(

@@ -47,10 +47,7 @@ async function sharing(settings: Shared) {
   const limits = await openSharedLimits(
     sharedLimitsSchema.parse(settings),
     directOutbound,
-    {
-      synced: () => (failure = undefined),
-      failed: (error) => (failure = inspect(error)),
-    },
+    { synced: () => (failure = undefined), failed: (error) => (failure = inspect(error)) },
     10_000,
   )
   onTestFinished(() => limits.close())

@@ -1,13 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { createExtraOperations } from '../../../src/catalog-api/extra-operation.ts'
 import { permissionGroups } from '../../../src/catalog-api/permissions.ts'
-import { whatCan } from '../../../src/policy/analysis/grants.ts'
-import { diffPolicies } from '../../../src/policy/analysis/diff-policies.ts'
 import { parsePolicies } from '../parse-policies.ts'
 import { createPolicyVocabulary } from '../../../src/policy/language/policy-vocabulary.ts'
 import { compilePolicies } from '../../../src/policy/policy-set.ts'
 import { extraOperations } from '../../gateway/support/extra-operations.ts'
-import { createCaller, formatPolicies, type WrittenPolicy } from '../policy-builder.ts'
+import { formatPolicies, type WrittenPolicy } from '../policy-builder.ts'
 
 const vocabulary = createPolicyVocabulary({ extraOperations: createExtraOperations([{ extraOperations }]) })
 
@@ -97,15 +95,4 @@ it('the revision of policies depends on their extra operations', () => {
   expect(revisionOf('read', 'CompactTable')).not.toBe(revisionOf('read'))
   expect(revisionOf('read', 'CompactTable')).not.toBe(revisionOf('read', 'MirrorTable'))
   expect(revisionOf('MirrorTable', 'CompactTable')).toBe(revisionOf('CompactTable', 'MirrorTable'))
-})
-
-it('analyses list extra operations', () => {
-  const [before, after] = [
-    compilePolicies(parse(ruleWith('read')).documents),
-    compilePolicies(parse(ruleWith('read', 'CompactTable')).documents),
-  ]
-  const changes = diffPolicies(before, after).map(({ operation, direction }) => [operation, direction])
-  expect(changes).toEqual([['CompactTable', 'gains']])
-  const [access] = whatCan(after, createCaller('dev'))
-  expect(access?.permits[0]?.operations).toContain('CompactTable')
 })

@@ -4,7 +4,7 @@ import { isSameRestriction, readRows } from '../../../src/policy/restrictions/re
 import { compilePolicySet, createAuthorizationRequest, createCaller } from '../policy-builder.ts'
 
 const readers = { id: 'read', effect: 'allow', subjects: { any: true }, operations: ['read'] } as const
-const restriction = { subjects: { groups: ['analysts'], except: { users: ['eve'] } }, tables: ['c*'] }
+const restriction = { subjects: { groups: ['analysts', 'interns'], except: { users: ['eve'] } }, tables: ['c*'] }
 
 /** The restriction of `crm/customers` for a caller, of parts with these columns and rows. */
 function find(caller: Principal, ...restrictions: { columns: Record<string, string>; rows?: string }[]) {

@@ -54,9 +54,7 @@ it('a policy with mode shadow decides nothing, and its differences are reported'
     'b.yaml': asShadow(readerPolicy('b', 'robin')),
   })
   const reported: ShadowDifference[] = []
-  const { source } = await watch([folder], {
-    onShadowDifference: (difference) => reported.push(difference),
-  })
+  const { source } = await watch([folder], { onShadowDifference: (difference) => reported.push(difference) })
   const set = source.current()
   expect([set.decide(mayList('alice')).allowed, set.decide(mayList('robin')).allowed]).toEqual([true, false])
   expect(reported).toMatchObject([

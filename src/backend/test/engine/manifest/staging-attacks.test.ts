@@ -122,9 +122,6 @@ it('does not publish a staging manifest that was replaced after it was verified'
   await rename(replacement, staged.stagingPath)
   await expect(
     retainManifest(localFileStorage, staged, path.join(location, '../commits/a/b')),
-  ).rejects.toMatchObject({
-    code: 13,
-    status: 400,
-  })
+  ).rejects.toMatchObject({ code: 13, status: 400 })
   expect((await listManifests(localFileStorage, { location })).map(({ version }) => version)).toEqual([1])
 })
