@@ -142,7 +142,12 @@ export const criticalFiles: readonly CriticalFile[] = [
   })),
   {
     file: 'src/policy/restrictions/restriction.ts',
-    tests: [...restrictedFilters, 'test/policy/analysis/lint/lint-findings.test.ts'],
+    tests: [
+      ...restrictedFilters,
+      'test/gateway/restrictions/',
+      'test/policy/analysis/lint/lint-findings.test.ts',
+      'test/commands/policy/restrictions.test.ts',
+    ],
   },
   ...['restricted-response', 'restrict-query', 'restrict-request', 'restricted-read'].map((name) => ({
     file: `src/gateway/restrictions/${name}.ts`,

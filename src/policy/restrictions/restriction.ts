@@ -120,8 +120,7 @@ function print({ text, types }: Omit<RestrictedRows, 'shown'>, printVariable: Pr
 /** Returns undefined for anything but texts that everyone reads alike: an engine, and a reader of audit records. */
 function readVariable(fact: string, { name, groups, claims = {} }: Principal): readonly string[] | undefined {
   const [, member, claim = ''] = fact.split('.')
-  const own = Object.hasOwn(claims, claim) ? claims[claim] : undefined
-  const value = member === 'name' ? name : member === 'groups' ? [...groups] : own
+  const value = member === 'name' ? name : member === 'groups' ? [...groups] : claims[claim]
   const texts: readonly unknown[] = Array.isArray(value) ? value : [value]
   return texts.every(isShownText) ? texts : undefined
 }

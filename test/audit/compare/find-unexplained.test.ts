@@ -23,7 +23,7 @@ it.each<[what: string, versions: ListedVersion[], known: BranchRecords, since: n
   ['versions that no record names', listed(10, 20, 30), records({ stated: [1, 3] }), 0, [2]],
   ['nothing from before the start', listed(10, 20, 30), records({}), 20, [3]],
   ['nothing that came with the table', listed(10, 20, 30), records({ baseline: 20 * step }), 0, [3]],
-  ['a version that claims to be old', listed(10, 40, 5), records({ stated: [2] }), 20, [3]],
+  ['one that claims to be old', listed(10, 40, 5).toReversed(), records({ stated: [2] }), 20, [3]],
   [
     'one version less for a change without a number',
     listed(10, 20, 30),
@@ -40,11 +40,11 @@ it.each<[what: string, versions: ListedVersion[], known: BranchRecords, since: n
     0,
     [],
   ],
-  ['no version of a job', listed(10, 20, 99), records({ jobs: [at(10, 50)] }), 0, [3]],
+  ['no version of a job', listed(10, 50, 99), records({ jobs: [at(10, 50)] }), 0, [3]],
   [
     'versions without a time, if all changes have theirs',
-    listed(undefined, undefined),
-    records({ unnumbered: [at(3)] }),
+    listed(undefined, undefined, 10),
+    records({ unnumbered: [at(10), at(3)] }),
     0,
     [2],
   ],

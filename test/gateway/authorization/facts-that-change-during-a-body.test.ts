@@ -38,8 +38,8 @@ interface Held {
   readonly keyId: string
   readonly replacePolicies: (text: string) => Promise<void>
   readonly setClockAhead: (milliseconds: number) => void
-  /** What the authorization server says of the token. */
-  introspected: object
+  /** What the authorization server says of the token; undefined if it fails. */
+  introspected: object | undefined
 }
 
 interface Fact {
@@ -139,7 +139,9 @@ async function startHolding({ credential, prepare }: Pick<Fact, 'credential' | '
   const issuer = await startIssuer({ groupsClaim: 'groups' })
   onTestFinished(() => issuer.stop())
   const server = await startServer((_request, response) =>
-    response.setHeader('content-type', 'application/json').end(JSON.stringify(held.introspected)),
+    held.introspected === undefined
+      ? response.writeHead(503).end()
+      : response.setHeader('content-type', 'application/json').end(JSON.stringify(held.introspected)),
   )
   onTestFinished(() => server.stop())
   const { gateway, upstream } = await startGatewayAndUpstream({
@@ -228,8 +230,8 @@ it.each(Object.entries(facts))('%s', { timeout: 60_000 }, async (_fact, fact) =>
 })
 
 /** Begins an upload of one chunk after the other. The first one has reached the upstream. */
-async function beginUpload(operation: 'create' | 'insert') {
-  const { held, upstream, header } = await startHolding()
+async function beginUpload(operation: 'create' | 'insert', fact: Pick<Fact, 'credential'> = {}) {
+  const { held, upstream, header } = await startHolding(fact)
   const client = openRawConnection(held.gateway.url)
   const head = [header, `content-type: ${arrow}`, 'transfer-encoding: chunked', 'host: gateway']
   client.write(`POST /v1/table/lake$orders/${operation} HTTP/1.1\r\n${head.join('\r\n')}\r\n\r\n`)
@@ -240,12 +242,7 @@ async function beginUpload(operation: 'create' | 'insert') {
 
 it('an upload does not end if its response would be edited otherwise', async () => {
   const { held, upstream, client } = await beginUpload('create')
-  const undescribed: WrittenRule = {
-    ...allow,
-    id: 'undescribed',
-    effect: 'deny',
-    operations: ['DescribeTable'],
-  }
+  const undescribed: WrittenRule = { ...allow, id: 'no', effect: 'deny', operations: ['DescribeTable'] }
   await held.replacePolicies(policies([allow, undescribed]))
   client.write('0\r\n\r\n')
   await client.waitFor(/^HTTP\/1.1 424/)
@@ -260,6 +257,20 @@ it('an upload that goes on is cut at an interval, without an end', async () => {
   client.write(chunkOf(Buffer.from('more')))
   await client.waitFor(/^HTTP\/1.1 401/)
   await expect(upstream.requests[0]?.body).rejects.toThrow('aborted')
+})
+
+it('an issuer that does not respond cuts no upload, if it responds before the end', async () => {
+  const { held, upstream, client } = await beginUpload('insert', { credential: 'opaque' })
+  const { introspected } = held
+  held.introspected = undefined
+  endLifetime(held)
+  await pause(maxDecisionAgeMs)
+  client.write(chunkOf(Buffer.from('more')))
+  await pause(maxDecisionAgeMs)
+  held.introspected = { ...introspected, exp: soon() + 60 }
+  client.write('0\r\n\r\n')
+  await client.waitFor(/^HTTP\/1.1 200/)
+  expect(String(await upstream.requests[0]?.body)).toMatch(/more$/)
 })
 
 it('if nothing changes, bodies that take longer than a decision may be old are sent as they are', async () => {

@@ -101,6 +101,8 @@ it('a query without a body', () => {
 
 const everyColumn = { columns: { column_names: [...all, '_distance'] } }
 const distance = { columns: ['_distance'] }
+const probes = { nprobes: 20, minimum_nprobes: 1, maximum_nprobes: 20, ef: 64, refine_factor: 2 }
+const tuned = { ...probes, lower_bound: 0, upper_bound: 9, distance_type: 'l2', offset: 1 }
 
 it.each<[what: string, body: object, sent: object, columns: readonly string[]]>([
   ['a column', {}, {}, ['id', '_distance']],
@@ -125,6 +127,7 @@ it.each<[what: string, body: object, sent: object, columns: readonly string[]]>(
     ['id', '_distance', 'query_index'],
   ],
   ['a column, without a filter of its own', { prefilter: false }, {}, ['id', '_distance']],
+  ['a column, with every option', tuned, tuned, ['id', '_distance']],
   ['a column, by an index', { fast_search: true, bypass_vector_index: false }, {}, ['id', '_distance']],
 ])('a search for %s', (_, body, sent, columns) => {
   expectQuery({ ...search, ...id, ...body }, { ...searched, ...id, ...sent }, columns)
