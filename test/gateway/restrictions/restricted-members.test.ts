@@ -50,12 +50,7 @@ const searched = { ...search, filter: rows, prefilter: true, bypass_vector_index
 const id = { columns: ['id'] }
 const allColumns = { column_names: all }
 
-function expectQuery(
-  body: string | object,
-  sent: object,
-  columns: readonly string[],
-  options?: Options,
-): void {
+function expectQuery(body: string | object, sent: object, columns: readonly string[], options?: Options) {
   const restricted = restrict('query', body, options)
   expect(restricted).toMatchObject({ columns })
   expect(typeof restricted === 'object' && JSON.parse(restricted.sent)).toEqual(sent)
@@ -97,6 +92,8 @@ it.each<[columns: unknown, sent: unknown, names: readonly string[]]>([
 
 it('a query without a body', () => {
   expectQuery('', { filter: rows, prefilter: true, columns: allColumns }, all)
+  const none = { ...restriction, columns: new Map() }
+  expect(restrict('query', '', { restriction: none })).toBe('400 no column of the table may be read')
 })
 
 const everyColumn = { columns: { column_names: [...all, '_distance'] } }
