@@ -31,9 +31,10 @@ describe('the head of a request', () => {
     expect(headOf(`GET ${target} HTTP/1.1`).target).toBe(target)
   })
 
-  it('that another parser has read is refused with an empty target', () => {
-    const line = { method: 'CONNECT', target: '', version: '1.1' }
-    expect(() => createParsedRequestHead(line, [])).toThrow(RequestError)
+  it('that another parser has read is refused with an empty target or an invalid value', () => {
+    const line = { method: 'GET', target: '/', version: '1.1' }
+    expect(() => createParsedRequestHead({ ...line, target: '' }, [])).toThrow('invalid characters')
+    expect(() => createParsedRequestHead(line, ['a', 'b', 'c', 'd\ne'])).toThrow('invalid header')
   })
 
   it.each([
