@@ -21,7 +21,7 @@ async function openLog(folder: string, changed = {}): Promise<AuditLog> {
 const factOf = ({ facts }: AuditEntry, term: string) => facts.find(([name]) => name === term)?.[1]
 const requests = (entries: readonly AuditEntry[]) => entries.map((entry) => factOf(entry, 'Request'))
 const states = (entries: readonly AuditEntry[]) =>
-  entries.map((entry) => [factOf(entry, 'Request'), entry.state])
+  entries.map((entry) => `${factOf(entry, 'Request')}: ${entry.state}`)
 
 it('changes and refusals have their records, and reads are left out', async () => {
   const folder = await temporaryFolder()
@@ -30,10 +30,7 @@ it('changes and refusals have their records, and reads are left out', async () =
   log.recordRefusal(aRefusal('refused', { needs: 'DropTable on "production$orders"' }))
   const receipt = await log.recordIntent(anIntent('one'))
   const { entries } = await newest()
-  expect(states(entries)).toEqual([
-    ['one', 'in progress'],
-    ['refused', '403 no_rule'],
-  ])
+  expect(states(entries)).toEqual(['one: in progress', 'refused: 403 no_rule'])
   expect(entries[0]?.id).toBe('production/orders')
   await log.recordOutcome(receipt, committed)
   await log.recordIntent({ ...anIntent('read'), operation: 'ListTables', effect: 'read' })
@@ -82,10 +79,7 @@ it('after a start, earlier changes are shown with their outcomes', async () => {
   const log = await openLog(folder)
   const { entries, seal } = await createNewestEntriesReader(folder, () => log.durableEnd().file)()
   await log.close()
-  expect(states(entries)).toEqual([
-    ['broken off', 'unknown'],
-    ['done', 'committed'],
-  ])
+  expect(states(entries)).toEqual(['broken off: unknown', 'done: committed'])
   expect(seal).toBeDefined()
 })
 
@@ -102,7 +96,7 @@ it('a search finds requests in the whole log, with outcomes that came later', as
   const find = (parameters: object) => searchEntries(folder, parseSearch(parameters))
   const found = await find({ object: 'lab' })
   expect(found.isComplete).toBe(true)
-  expect(states(found.entries)).toEqual([['early', 'committed']])
+  expect(states(found.entries)).toEqual(['early: committed'])
   expect(requests((await find({ request: '3' })).entries)).toEqual(['3'])
   const { entries, isComplete } = await find({ object: 'production', kinds: 'change,refusal' })
   expect({ isComplete, newest: requests(entries).slice(0, 2) }).toEqual({

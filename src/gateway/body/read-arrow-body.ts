@@ -40,10 +40,9 @@ export async function readArrowBody(
     chunk(chunk) {
       count(chunk.length)
       meter.push(chunk)
-      const missing = meter.frames.heldBytes - reserved
-      if (missing <= 0) return
-      request.reserveMemory(missing)
-      reserved += missing
+      const { heldBytes } = meter.frames
+      if (heldBytes > reserved) request.reserveMemory(heldBytes - reserved)
+      reserved = Math.max(reserved, heldBytes)
     },
     awaitsMore: () => !meter.frames.hasSchema,
   })

@@ -46,6 +46,12 @@ it.each(['in chunks', 'with a length'])('16 MiB %s reach the upstream byte for b
   )
 })
 
+it('an upload without a byte is forwarded', async () => {
+  const { gateway, upstream } = shared
+  expect(await gateway.post(insert, { body: Readable.from([]) })).toMatchObject({ status: 200 })
+  expect(String(await upstream.requests[0]?.body)).toBe('')
+})
+
 it('an upload waits for a slow upstream', async () => {
   const { gateway, upstream } = shared
   const length = 256 * mebibyte

@@ -29,10 +29,8 @@ it('requests no content coding, whatever the client accepts', async () => {
   const { gateway, upstream } = shared
   await gateway.post(description, { headers: { 'accept-encoding': 'gzip, br' } })
   await gateway.get(listing)
-  expect(upstream.requests.map((request) => getHeaderValues(request, 'accept-encoding'))).toEqual([
-    ['identity'],
-    ['identity'],
-  ])
+  const encodings = upstream.requests.flatMap((request) => getHeaderValues(request, 'accept-encoding'))
+  expect(encodings).toEqual(['identity', 'identity'])
 })
 
 describe('a compressed response', () => {
