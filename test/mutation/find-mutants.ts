@@ -103,6 +103,7 @@ export function findMutants(path: string, source: string): readonly Mutant[] {
       for (const { start, end, replacement } of findRegexMutants(text(node)))
         replace(node.start + start, node.start + end, replacement, node)
     } else if (typeof node.value === 'string') {
+      if (isMessage(node.value)) return
       replaceNode(node, node.value === '' ? "'mutated'" : "''")
     } else if (typeof node.value === 'number') {
       replaceNode(node, String(node.value + 1))
@@ -136,7 +137,10 @@ export function findMutants(path: string, source: string): readonly Mutant[] {
     ArrowFunctionExpression({ body }) {
       if (body.type !== 'BlockStatement' && !isPlain(body)) replaceNode(body, 'undefined')
     },
-    ExpressionStatement: removeStatement,
+    ExpressionStatement(node) {
+      // A pause changes no result.
+      if (text(node) !== 'yield') removeStatement(node)
+    },
     ThrowStatement: removeStatement,
     BreakStatement: removeStatement,
     ContinueStatement: removeStatement,
@@ -145,7 +149,7 @@ export function findMutants(path: string, source: string): readonly Mutant[] {
       if (node.optional && !node.computed) replace(node.object.end, node.property.start, '.', node)
     },
     TemplateLiteral(node) {
-      if (node.expressions.length > 0) replaceNode(node, '``')
+      if (node.expressions.length > 0 && !isMessage(text(node))) replaceNode(node, '``')
     },
     Literal: mutateLiteral,
   }
@@ -168,7 +172,6 @@ interface Shown {
 
 function childrenToMutate(node: Node): readonly Node[] {
   if (node.type === 'ImportDeclaration' || node.type === 'ExportAllDeclaration') return []
-  // Messages are not tested here.
   if (node.type === 'ThrowStatement') return []
   // A loop that counts the wrong way hangs, which shows nothing.
   if (node.type === 'ForStatement') return [node.init, node.test, node.body].filter((child) => child !== null)
@@ -195,6 +198,9 @@ function isTypeOnlyDefault(left: Node, right: Node): boolean {
 function isText(node: Node): boolean {
   return node.type === 'TemplateLiteral' || (node.type === 'Literal' && typeof node.value === 'string')
 }
+
+/** Whether a text has words. Messages are not tested here. */
+const isMessage = (text: string): boolean => /[a-z] [a-z]/.test(text)
 
 /** Whether replacing it by `undefined` changes nothing, or no more than the mutants of the expression itself. */
 function isPlain(node: Node): boolean {

@@ -51,11 +51,10 @@ async function run({ mutated, tests }: RunRequest): Promise<void> {
     ),
     ...unhandledErrors.map((error) => error as Error),
   ]
-  const isPassed = failed.length === 0 && unhandledErrors.length === 0
   detectors = [...new Set([...failed.map(({ moduleId }) => moduleId), ...detectors])]
+  const isPassed = failed.length === 0 && unhandledErrors.length === 0
   const failure = isPassed ? undefined : (errors[0]?.message ?? 'a test failed without an error')
-  const result: RunResult = { files: testModules.length, failure }
-  process.send?.(result)
+  process.send?.({ files: testModules.length, failure } satisfies RunResult)
 }
 
 /** Orders test files: those that detected mutants, then as they are listed in `tests`. */
