@@ -20,7 +20,7 @@ if (kubernetesObstacle !== undefined) {
 }
 
 // A mutant may be one that only a long file detects.
-const withoutLongFiles = isThorough || process.env['MUTANTS'] === '1' ? [] : longFiles['.']
+const leftOut = isThorough || process.env['MUTANTS'] === '1' ? [] : longFiles['.']
 
 export default defineConfig({
   resolve: { alias: gatewaySources },
@@ -34,7 +34,7 @@ export default defineConfig({
         test: {
           name: 'main',
           include: isThorough ? [...filesWithLongForm('.'), ...longFiles['.']] : ['test/**/*.test.ts'],
-          exclude: [...needsMore, ...withoutLongFiles],
+          exclude: [...needsMore, ...leftOut],
         },
       },
       ...(hasClients

@@ -16,3 +16,12 @@ it.each([
   const { error } = limitsSchema.safeParse(JSON.parse(JSON.stringify(limits)))
   expect(error?.issues.map((issue) => issue.message)).toEqual([expect.stringContaining(message)])
 })
+
+it('no per-caller limits by default', () => {
+  const { rates, concurrency, failedAuthentications } = limitsSchema.parse({})
+  expect({ rates, concurrency, failedAuthentications }).toEqual({
+    rates: [],
+    concurrency: [],
+    failedAuthentications: undefined,
+  })
+})

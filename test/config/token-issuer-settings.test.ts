@@ -47,5 +47,8 @@ it('no two issuers share a name or an iss', () => {
     { ...good, name: 'other' },
     { ...good, issuer: 'https://other.example' },
   ])
-  expect(result.error?.issues.map(({ path }) => path.join('.'))).toEqual(['2.name', '1.issuer'])
+  expect(result.error?.issues.map(({ path }) => path)).toEqual([
+    [2, 'name'],
+    [1, 'issuer'],
+  ])
 })

@@ -172,6 +172,7 @@ interface Shown {
 
 function childrenToMutate(node: Node): readonly Node[] {
   if (node.type === 'ImportDeclaration' || node.type === 'ExportAllDeclaration') return []
+  // Messages are not tested here.
   if (node.type === 'ThrowStatement') return []
   // A loop that counts the wrong way hangs, which shows nothing.
   if (node.type === 'ForStatement') return [node.init, node.test, node.body].filter((child) => child !== null)
@@ -199,8 +200,10 @@ function isText(node: Node): boolean {
   return node.type === 'TemplateLiteral' || (node.type === 'Literal' && typeof node.value === 'string')
 }
 
-/** Whether a text has words. Messages are not tested here. */
-const isMessage = (text: string): boolean => /[a-z] [a-z]/.test(text)
+/** Whether a text has words, as messages have. */
+function isMessage(text: string): boolean {
+  return /[a-z] [a-z]/.test(text)
+}
 
 /** Whether replacing it by `undefined` changes nothing, or no more than the mutants of the expression itself. */
 function isPlain(node: Node): boolean {

@@ -54,7 +54,8 @@ export function formatChainLine(
 export function checkLine(bytes: Buffer): AuditRecord | string {
   const end = bytes.length - tailLength
   const tail = bytes.toString('latin1', Math.max(end, 0))
-  if (!tail.startsWith(hashMember)) return 'the line has no hash at its end'
+  if (end <= 0 || !tail.startsWith(hashMember) || !tail.endsWith('"}'))
+    return 'the line has no hash at its end'
   const digest = tail.slice(hashMember.length, hashMember.length + hashLength)
   if (hash('sha256', bytes.subarray(0, end)) !== digest) return 'the hash does not match the line'
   return parseRecord(bytes.toString('utf8')) ?? notARecord

@@ -120,6 +120,7 @@ export async function verifyAuditLog(folder: string, keys?: readonly SealVerifie
     chains += 1
     previousEnd = isDamaged ? 'unknown' : head
     head = undefined
+    isDamaged = false
     hasLines = false
   }
 
@@ -186,6 +187,9 @@ export async function verifyAuditLog(folder: string, keys?: readonly SealVerifie
     unsealed += 1
     unsealedSince ??= record.time
     if (record.kind === 'pruned' && isWithin(pruned, record.through)) isPruningRecorded = true
+    if (record.kind === 'segment' && records === 1) {
+      for (const { seq } of record.unresolved) unresolved.add(getRecordKey({ ...record, seq }))
+    }
     if (record.kind === 'intent') unresolved.add(getRecordKey(record))
     if (record.kind === 'outcome') unresolved.delete(getIntentKey(record))
   }

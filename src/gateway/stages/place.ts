@@ -105,8 +105,8 @@ function openUploadId(
   { branch }: StatedFacts,
   sealedIds: SealedIds,
 ): RouteMatch {
-  const { id, parameters } = route
-  const sealed = parameters.get(uploadIdName)
+  const { operation, id, parameters } = route
+  const sealed = operation.multipart === undefined ? undefined : parameters.get(uploadIdName)
   if (typeof sealed !== 'string') return route
   const write = sealedIds.open('multipart write', sealed, principal)
   const isHere =

@@ -120,7 +120,8 @@ function print({ text, types }: Omit<RestrictedRows, 'shown'>, printVariable: Pr
 /** Returns undefined for anything but texts that everyone reads alike: an engine, and a reader of audit records. */
 function readVariable(fact: string, { name, groups, claims = {} }: Principal): readonly string[] | undefined {
   const [, member, claim = ''] = fact.split('.')
-  const value = member === 'name' ? name : member === 'groups' ? [...groups] : claims[claim]
+  const own = Object.hasOwn(claims, claim) ? claims[claim] : undefined
+  const value = member === 'name' ? name : member === 'groups' ? [...groups] : own
   const texts: readonly unknown[] = Array.isArray(value) ? value : [value]
   return texts.every(isShownText) ? texts : undefined
 }

@@ -100,6 +100,8 @@ export function createVisibility(tree: PolicyTree, subjects: SubjectNumbers) {
         for (let at = firstIndexFrom(grants, node.index); at < grants.length; at++) {
           const grant = grants[at]
           if (grant === undefined || grant.node.index >= node.subtreeEnd) break
+          // This one is decided above.
+          if (grant.node === node && grant.tables === undefined) continue
           const allowed = findAllowBy(grant)
           if (allowed !== undefined) return allowed
         }

@@ -29,8 +29,10 @@ it('requests no content coding, whatever the client accepts', async () => {
   const { gateway, upstream } = shared
   await gateway.post(description, { headers: { 'accept-encoding': 'gzip, br' } })
   await gateway.get(listing)
-  const encodings = upstream.requests.flatMap((request) => getHeaderValues(request, 'accept-encoding'))
-  expect(encodings).toEqual(['identity', 'identity'])
+  expect(upstream.requests.map((request) => getHeaderValues(request, 'accept-encoding'))).toEqual([
+    ['identity'],
+    ['identity'],
+  ])
 })
 
 describe('a compressed response', () => {
