@@ -1,9 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { VerifiedToken } from './jwt/claims.ts'
 
-/** The callers of a day. */
-const maxTokens = 50_000
-/** An estimate. Reached before `maxTokens` if tokens contain many groups. */
+/** An estimate: some 100,000 tokens, or fewer if they contain many groups. */
 const maxBytes = 64 * 1024 * 1024
 
 interface Entry {
@@ -19,8 +17,8 @@ export class TokenCache {
   readonly #entries: LRUCache<string, Entry>
   readonly #now: () => number
 
-  constructor(now: () => number, max = maxTokens, maxSize = maxBytes) {
-    this.#entries = new LRUCache({ max, maxSize, sizeCalculation: ({ verified }) => estimateBytes(verified) })
+  constructor(now: () => number, maxSize = maxBytes) {
+    this.#entries = new LRUCache({ maxSize, sizeCalculation: ({ verified }) => estimateBytes(verified) })
     this.#now = now
   }
 
