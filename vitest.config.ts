@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config'
 import { findObstacle } from './test/kubernetes/support/kubernetes-programs.ts'
+import { compiledSources } from './test/support/compiled-sources.ts'
 import { isThorough } from './test/support/thorough.ts'
 import { filesWithLongForm, longFiles } from './test/support/long-form.ts'
 import { gatewaySources, testSettings } from './test/support/test-settings.ts'
@@ -23,6 +24,7 @@ if (kubernetesObstacle !== undefined) {
 const leftOut = isThorough || process.env['MUTANTS'] === '1' ? [] : longFiles['.']
 
 export default defineConfig({
+  plugins: [compiledSources()],
   resolve: { alias: gatewaySources },
   test: {
     // Without Kubernetes on this machine, npm run test:kubernetes has nothing to do.

@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { compiledSources } from '../../test/support/compiled-sources.ts'
 import { filesWithLongForm, longFiles } from '../../test/support/long-form.ts'
 import { gatewaySources, testSettings } from '../../test/support/test-settings.ts'
 import { isThorough } from '../../test/support/thorough.ts'
@@ -18,6 +19,7 @@ const hasObjectStore = isThorough && isProvided('ceph', hasCeph)
 const project = (test: object) => ({ extends: true as const, test })
 
 export default defineConfig({
+  plugins: [compiledSources()],
   resolve: { alias: gatewaySources },
   test: {
     ...testSettings,

@@ -14,7 +14,7 @@ export const longFiles = {
     'bench/**/*.test.ts',
     'test/commands/{unread-output,dev/stopping-dev}.test.ts',
     'test/compatibility/*.test.ts',
-    'test/conformance/{once/*,a-run-drops-only-its-own}.test.ts',
+    'test/conformance/{once/*,a-run-drops-only-its-own,behind-the-gateway}.test.ts',
     'test/console/{accessible-pages,console-in-a-browser}.test.ts',
     'test/docs/{getting-started-page,operations-page,personal-data-recipe,site}.test.ts',
     'test/e2e/{behind-*,commits-past-*,*-under-load,outcomes-after-kills}.test.ts',
@@ -23,7 +23,6 @@ export const longFiles = {
     'test/helm/release-passes-helm-test.test.ts',
     'test/limits/overload/overload.test.ts',
     'test/observability/{alerts,prometheus}.test.ts',
-    'test/restricted-reads/careless-gateways.test.ts',
     'test/package/{installed-packages,packed-gateway}.test.ts',
   ],
   'src/backend': [

@@ -42,5 +42,5 @@ it('HEAD and ETag save the transfer of the document', async () => {
   }
   const changed = await fetch(target, { headers: { 'if-none-match': '"other"' } })
   expect(changed.status).toBe(200)
-  expect(Buffer.from(await changed.arrayBuffer())).toEqual(bytes)
+  expect(bytes.equals(Buffer.from(await changed.arrayBuffer()))).toBe(true)
 })

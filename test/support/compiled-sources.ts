@@ -1,0 +1,35 @@
+import { readdirSync, statSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Plugin } from 'vitest/config'
+
+const sources = fileURLToPath(new URL('../../src', import.meta.url))
+
+/** The file that `npm run build` makes of a source; undefined for other files, such as tests. */
+function findCompiled(path: string): string | undefined {
+  const [, catalog, name] =
+    /^(backend\/(?!test\/|dist\/)|(?!backend\/|\.\.))([^.]+)\.ts$/.exec(relative(sources, path)) ?? []
+  return name && join(sources, catalog ? 'backend/dist' : '../dist', `${name}.js`)
+}
+
+function isCurrent(path: string): boolean {
+  const compiled = findCompiled(path)
+  const compiledAt = compiled && statSync(compiled, { throwIfNoEntry: false })?.mtimeMs
+  return compiled === undefined || Number(compiledAt) >= statSync(path).mtimeMs
+}
+
+/** Lets tests load the compiled sources, unless one of them has changed since: vitest would compile them once more. */
+export function compiledSources(): Plugin | undefined {
+  const all = readdirSync(sources, { recursive: true, encoding: 'utf8' })
+  // Mutants are made of the sources.
+  if (process.env['MUTANTS'] === '1' || !all.every((name) => isCurrent(join(sources, name)))) return undefined
+  return {
+    name: 'compiled-sources',
+    enforce: 'pre',
+    config: () => ({ test: { server: { deps: { external: [/\/dist\/[\w/-]+\.js$/] } } } }),
+    async resolveId(source, importer) {
+      const found = source.endsWith('.ts') && (await this.resolve(source, importer, { skipSelf: true }))
+      return found ? findCompiled(found.id) : undefined
+    },
+  }
+}
