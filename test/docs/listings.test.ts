@@ -45,13 +45,15 @@ it.each(['docs', 'examples'])('the site lists every page in %s, and no other', (
   expect(listed.filter((page) => page.startsWith(`${name}/`)).toSorted()).toEqual(pages.toSorted())
 })
 
-it('test/attacks/README.md lists every test file of its folder, and no other', () => {
-  const rows = read('test/attacks/README.md').matchAll(/\|([^|]*)\|$/gm)
-  const named = [...rows].flatMap(([, cell = '']) =>
-    [...cell.matchAll(/`([^`]+)`/g)].map(([, file = '']) => file),
+it('test/attacks/README.md lists every folder of attacks, and the tests elsewhere exist', () => {
+  const rows = [...read('test/attacks/README.md').matchAll(/^\| ([^|]+?) +\|([^|]*)\|$/gm)]
+  const names = new Set(rows.map(([, name]) => name))
+  const folders = listFiles('test/attacks', '.test.ts').map((file) => file.split('/')[0])
+  expect(folders.filter((folder) => !names.has(folder))).toEqual([])
+  const elsewhere = rows.flatMap(([, , cell = '']) =>
+    [...cell.matchAll(/`([^`]+)`/g)].map(([, file]) => file),
   )
-  const own = named.filter((file) => !file.startsWith('../'))
-  expect(new Set(own)).toEqual(new Set(listFiles('test/attacks', '.test.ts')))
-  const missing = named.filter((file) => !existsSync(new URL(`test/attacks/${file}.test.ts`, root)))
+  expect(elsewhere.length).toBeGreaterThan(10)
+  const missing = elsewhere.filter((file) => !existsSync(new URL(`test/attacks/${file}.test.ts`, root)))
   expect(missing).toEqual([])
 })
