@@ -122,6 +122,7 @@ export const criticalFiles: readonly CriticalFile[] = [
       'test/policy/conditions/',
       'test/policy/visibility/',
       'test/policy/restrictions/rows-of-a-caller.test.ts',
+      'test/commands/policy/restrictions.test.ts',
       'test/policy/source/shadow-policies.test.ts',
       'test/policy/policy-mistakes.test.ts',
       'test/policy/analysis/analyses-agree-with-decisions.test.ts',

@@ -1,8 +1,10 @@
-import { cp, rm, writeFile } from 'node:fs/promises'
+import { cp, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
+import { chainBounds } from '../../../src/audit/log/chain-writer.ts'
 import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
+import { formatBytes } from '../../../src/lib/format.ts'
 import {
   anIntent,
   committed,
@@ -46,6 +48,14 @@ it('a segment also ends by its age', async () => {
   await log.close()
   // The seal at the end begins one, too.
   expect(await segmentsOf(folder)).toEqual([0, 1, 2, 3].map((index) => `${log.chain}-000${index}.jsonl`))
+})
+
+it('segments and seals end as the page on the audit log says', async () => {
+  const { segmentBytes, segmentMs, sealRecords } = chainBounds
+  const page = (await readFile('docs/audit.md', 'utf8')).replaceAll('\n', ' ')
+  expect(page).toContain(`segments (an hour or ${formatBytes(segmentBytes)} each)`)
+  expect(segmentMs).toBe(60 * 60 * 1000)
+  expect(page).toContain(`${sealRecords.toLocaleString('en')} records, a seal`)
 })
 
 it('recovers from a crash with the last segment only', async () => {

@@ -148,12 +148,6 @@ it('a listing that no rule allows is explained as the gateway decides it: by wha
   )
 })
 
-it('says that a group of operations is no operation', async () => {
-  const { status, messages } = await policy('who-can', '--policies', examples, 'write', 'payments/booked')
-  expect(status).toBe(2)
-  expect(messages).toMatch(/^error: write is a group of operations; expected one, such as InsertIntoTable\n/)
-})
-
 it('explain shows the deciding rule and the results of the rules before it', async () => {
   const rita = ['--policies', examples, '--as', 'rita', '--group', 'break-glass']
   const call = ['InsertIntoTable', 'payments/booked']
@@ -291,13 +285,4 @@ it('diff lists a change of a policy for many teams once', async () => {
     /^group \{team\}\n {2}loses {2}\{team\} and what no policy names beneath: .*\n {4}before: .*\n {4}after: {2}denied by wall\/no-reads \(\S+\)\n/,
   )
   expect(walled.output).not.toContain('group crm')
-})
-
-it('diff reports objects that a change does not reach', async () => {
-  const walled = { metadata: { name: 'wall' }, namespace: ['sales', 'hr'], inherit: false, rules: [] }
-  const [write] = sales.rules
-  const before = await folderOf({ ...sales, rules: [] }, walled)
-  const after = await folderOf({ ...sales, rules: [write] }, walled)
-  const { output } = await policy('diff', before, after)
-  expect(output).toMatch(/gains {2}sales and what no policy names beneath: read, write\n/)
 })

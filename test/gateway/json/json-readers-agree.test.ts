@@ -212,6 +212,21 @@ it.each<[what: string, begin: string, unit: string, end: string]>([
   }
 })
 
+it.each<[what: string, document: string]>([
+  ['items', `{"a":[${'1,'.repeat(5 * pause)}1]}`],
+  ['a string', `{"a":"${'x'.repeat(10 * pause + 1)}"}`],
+])('reading pauses once in 4 KiB of %s', (_what, document) => {
+  const text = new JsonTransformer(Buffer.from(document), { visitMember: () => 'members' })
+  expect([...text.read()]).toHaveLength(10)
+})
+
+it('writing pauses once in 4,096 edits', () => {
+  const members = Array.from({ length: 2 * pause }, (_, index) => `"${index}":1`)
+  const text = new JsonTransformer(Buffer.from(`{${members.join(',')}}`), { visitMember: () => 'removal' })
+  expect(runAtOnce(text.read())).toBe(true)
+  expect([...text.write()]).toHaveLength(2)
+})
+
 it.each<[what: string, says: RegExp, create: (size: number) => string]>([
   ['a name', /a name in the body is longer/, (size) => `{"${'a'.repeat(size)}":1}`],
   ['a number', /digits or spaces in a row/, (size) => `{"a":${'1'.repeat(size)}}`],

@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest'
 import { listSteps } from '../../../src/policy/analysis/steps.ts'
+import { pending } from '../../../src/policy/conditions/authorization-request.ts'
 import { objectPosition } from '../../../src/policy/engine/object-position.ts'
-import { knownFromPrincipal } from '../../../src/policy/engine/subject.ts'
+import { knownFromPrincipal, knownFromSubject } from '../../../src/policy/engine/subject.ts'
 import { compilePolicySet, createAuthorizationRequest, createCaller } from '../policy-builder.ts'
 
 const all = { subjects: { any: true }, operations: ['DropTable'] } as const
@@ -29,8 +30,9 @@ const set = compilePolicySet([
   },
 ])
 
+const request = createAuthorizationRequest(createCaller('ann'), 'DropTable', 'table', ['prod', 'orders'])
+
 it('each rule about an operation has an outcome, with the error of a condition that failed', () => {
-  const request = createAuthorizationRequest(createCaller('ann'), 'DropTable', 'table', ['prod', 'orders'])
   const { rules, possible } = listSteps(set, {
     permission: 'DropTable',
     position: objectPosition('table', request.id),
@@ -48,4 +50,40 @@ it('each rule about an operation has an outcome, with the error of a condition t
   ])
   expect(possible.map(({ rule }) => rule.id)).toEqual(['denies-by-a-missing-claim'])
   expect(set.decide(request).rule?.rule).toBe('denies-by-a-missing-claim')
+})
+
+it('a rule about tables says nothing of their namespace', () => {
+  const { rules } = listSteps(set, {
+    permission: 'DropTable',
+    position: objectPosition('namespace', ['prod']),
+    caller: knownFromPrincipal(request.principal),
+    input: request,
+  })
+  expect(rules.find(({ rule }) => rule.tables !== undefined)?.outcome).toBe('other-table')
+})
+
+it.each([
+  ['deny', 'open'],
+  ['allow', 'failed'],
+] as const)('a %s with a failed condition that may name the caller is %s', (effect, expected) => {
+  const rule = { ...all, id: 'r', effect, subjects: { groups: ['g'] }, when: 'principal.claims.team == "x"' }
+  const { rules } = listSteps(compilePolicySet([{ name: 'p', namespace: [], rules: [rule] }]), {
+    permission: 'DropTable',
+    position: objectPosition('table', request.id),
+    caller: knownFromSubject({ kind: 'user', name: 'ann' }),
+    input: request,
+  })
+  expect(rules[0]?.outcome).toBe(expected)
+})
+
+it('what may allow a permission that is reserved above allows nothing', () => {
+  const may = { ...all, id: 'may', effect: 'allow', when: 'branch == "dev"' } as const
+  const reserved = compilePolicySet([
+    { name: 'root', namespace: [], final: ['DropTable'], rules: [] },
+    { name: 'prod', namespace: ['prod'], rules: [may] },
+  ])
+  const asked = createAuthorizationRequest(createCaller('ann'), 'DropTable', 'table', request.id, {
+    operation: { branch: pending },
+  })
+  expect(reserved.decidePartially(asked)).toMatchObject({ allowed: false })
 })

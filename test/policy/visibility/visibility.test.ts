@@ -186,6 +186,51 @@ it('evaluates the condition of each namespace, and reports each failure in each 
   }
 })
 
+it('decides once about all objects of a kind in a namespace, unless a rule reads their names', () => {
+  const subjects = { users: ['ann'] }
+  const rule = {
+    id: 'r',
+    effect: 'allow',
+    subjects,
+    operations: ['read'],
+    when: 'context["n"] == ""',
+  } as const
+  const failed: string[] = []
+  const documents = parseDocuments([
+    { name: 'all', namespace: ['all'], rules: [rule] },
+    { name: 'some', namespace: ['some'], rules: [{ ...rule, tables: ['*'] }] },
+    { name: 'one', namespace: ['one'], rules: [{ ...rule, when: 'id[1] == "b"' }] },
+  ])
+  const set = compilePolicies(documents, ({ policy }) => failed.push(policy))
+  const view = set.visibilityFor({ principal: ann, request })
+  const failuresOf = (kind: 'namespace' | 'table', ids: readonly (readonly string[])[]): number => {
+    for (const id of ids) expect(view(kind, id)).toBe(false)
+    return failed.splice(0).length
+  }
+  const names = ['a', 'b', 'c']
+  expect(
+    failuresOf(
+      'table',
+      names.map((name) => ['all', name]),
+    ),
+  ).toBe(1)
+  expect(
+    failuresOf(
+      'table',
+      names.map((name) => ['some', name]),
+    ),
+  ).toBe(3)
+  expect(names.map((name) => view('table', ['one', name]))).toEqual([false, true, false])
+  // Something in it, and tables beneath; both without an object that exists.
+  expect(failuresOf('namespace', [['all'], ['all']])).toBe(2)
+  expect(
+    failuresOf(
+      'namespace',
+      names.map((name) => ['all', name]),
+    ),
+  ).toBe(2)
+})
+
 function decideListTables(caller: string, ...policies: readonly WrittenPolicy[]) {
   const request = createAuthorizationRequest(createCaller(caller), 'ListTables', 'namespace', ['a'])
   return decideListing(compilePolicySet(policies), request).decision
