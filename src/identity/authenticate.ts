@@ -71,9 +71,11 @@ export async function createAuthenticator(options: AuthenticatorOptions) {
       }
       if (apiKey === '' || (authorization !== undefined && emptyAuthorization.test(authorization)))
         throw new AuthenticationError('empty_credential')
-      if (certificate === undefined && authorization === undefined) return keys.verify(apiKey ?? '').principal
-      if (certificate === undefined && apiKey === undefined)
-        return authenticateBearer(tokens, authorization ?? '')
+      if (certificate === undefined) {
+        if (authorization === undefined && apiKey !== undefined) return keys.verify(apiKey).principal
+        if (authorization !== undefined && apiKey === undefined)
+          return authenticateBearer(tokens, authorization)
+      }
       return authenticateMultiple(credentials, certificate, keys, tokens)
     },
     status: () => ({ apiKeys: keys.status(), ...tokens.status() }),
