@@ -1,9 +1,10 @@
-import { X509Certificate } from 'node:crypto'
+import { randomBytes, X509Certificate } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { Agent, createServer, request as sendRequest } from 'node:https'
 import { join } from 'node:path'
 import type { TlsOptions } from 'node:tls'
 import { beforeAll, describe, expect, onTestFinished, it } from 'vitest'
+import { createKey } from '../../../src/identity/api-keys/key-store.ts'
 import { createAuthenticator, type AuthenticatorOptions } from '../../../src/identity/authenticate.ts'
 import { AuthenticationError } from '../../../src/identity/authentication-error.ts'
 import {
@@ -183,6 +184,17 @@ describe.skipIf(!hasOpenssl())('client certificates (skipped without openssl)', 
     onTestFinished(() => agent.destroy())
     expect(await ask(port, good, {}, agent)).toMatchObject({ name: `mesh:${spiffe}` })
     expect(await ask(port, good, {}, agent)).toBe('resumed_tls_session')
+  })
+
+  it('agrees with an API key if the key is bound to its principal', async () => {
+    const [file, pepper] = [join(folder, 'keys.yaml'), randomBytes(32)]
+    const keyFor = async (subject?: string) =>
+      (await createKey(file, pepper, { principal: 'loader', groups: [], ...(subject && { subject }) })).text
+    const keys = [await keyFor(`mesh:${spiffe}`), await keyFor()]
+    const port = await listen({ apiKeys: { file, pepper }, clientCertificates: mesh })
+    const [bound, free] = await Promise.all(keys.map((key) => ask(port, good, { 'x-api-key': key })))
+    expect(bound).toMatchObject({ name: `mesh:${spiffe}`, method: 'certificate' })
+    expect(free).toBe('conflicting_credentials')
   })
 
   describe('together with a token', () => {
