@@ -1,7 +1,7 @@
 import { appendFile, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { fileCheckIntervalMs } from '../../../src/audit/log/chain-writer.ts'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
 import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
@@ -9,8 +9,10 @@ import { anIntent, logOptions, ofKind, openLog, recordsOf, segmentsOf } from '..
 import { keyOf } from '../verify/forge-log.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
-/** Modifies the file of an open log, appends two intents, and returns the log. */
+/** Modifies the file of an open log between two checks, appends two intents after the next one, and returns the log. */
 async function tamperedLog(tamper: (path: string) => Promise<unknown>) {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  onTestFinished(() => void vi.useRealTimers())
   const folder = await temporaryFolder()
   const events: unknown[] = []
   const observer = { tampered: (...event: unknown[]) => events.push(event) }
@@ -18,8 +20,10 @@ async function tamperedLog(tamper: (path: string) => Promise<unknown>) {
   await log.recordIntent(anIntent('before'))
   const [file = ''] = await segmentsOf(folder)
   await tamper(join(folder, file))
-  // The next record checks the file again.
-  await pause(fileCheckIntervalMs + 1)
+  vi.advanceTimersByTime(fileCheckIntervalMs - 1)
+  await log.recordIntent(anIntent('unseen'))
+  expect(events).toEqual([])
+  vi.advanceTimersByTime(1)
   await log.recordIntent(anIntent('after'))
   await log.recordIntent(anIntent('later'))
   await log.close()
@@ -36,7 +40,7 @@ it.each([
   ['deleted', 'removed', (path: string) => rm(path)],
   ['moved away, as by log rotation', 'removed', (path: string) => rename(path, `${path}.1`)],
   ['replaced', 'replaced', forge],
-  ['cut', 'resized', (path: string) => truncate(path, 100)],
+  ['cut', 'resized', (path: string) => truncate(path)],
   ['continued', 'resized', (path: string) => appendFile(path, '{"v":1}\n')],
 ])('if the file was %s, continues in a new file, and verification names it', async (_, what, tamper) => {
   const { file, records, report } = await tamperedLog(tamper)

@@ -92,6 +92,18 @@ const shared = useSharedGateway({
       namespace: ['above', 'open'],
       rules: [conditional({ operations: ['DropTable'] })],
     },
+    {
+      name: 'facts',
+      namespace: ['facts'],
+      onDeny: 403,
+      rules: [
+        allow('loader', ['all']),
+        deny({ id: 'tag', operations: ['CreateTableTag'], when: 'tag == "v1"' }),
+        deny({ id: 'mode', operations: ['CreateNamespace'], when: 'mode == "existok"' }),
+        deny({ id: 'name', operations: ['RenameTable'], when: 'destination[1] == "u"' }),
+        deny({ id: 'location', operations: ['RegisterTable'], when: 'location == "lake/t"' }),
+      ],
+    },
     { name: 'prod', namespace: ['prod'], rules: [allow('loader', ['read', 'drop'])] },
     {
       name: 'hidden',
@@ -130,6 +142,16 @@ it.each(texts.filter(({ says }) => says !== undefined))(
     expect(await commit(name, 'blind')).toEqual({ status: 403, detail: 'authenticated as blind' })
   },
 )
+
+it.each([
+  ['tag "v1"', 'table/facts$t/tags/create', { tag: 'v1', version: 1 }],
+  ['mode "existok"', 'namespace/facts$n/create', { mode: 'ExistOk' }],
+  ['new name "facts$u"', 'table/facts$t/rename', { new_namespace_id: ['facts'], new_table_name: 'u' }],
+  ['location "lake/t"', 'table/facts$t/register', { location: 'lake/t' }],
+])('a deny that the %s decides says so', async (fact, path, body) => {
+  const denied = await shared.gateway.post(`/v1/${path}`, { as: 'loader', body })
+  expect(denied).toMatchObject({ status: 403, json: { detail: knowing(`decided by the ${fact}`) } })
+})
 
 it('an allow says nothing where it would not decide either', async () => {
   expect(await commit('above$beneath', 'loader')).toEqual({
