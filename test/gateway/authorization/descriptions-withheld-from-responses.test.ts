@@ -109,6 +109,9 @@ const entry = { delete_table_versions: { id: ['lake', 't'], ranges: [] } }
 it.each([
   [`${table}/branches/delete`, { name: 'ci/1' }, 400, 13, hidden],
   [`${table}/tags/create`, { tag: 'v1', version: 1 }, 409, 9, 'the tag already exists'],
+  [`${table}/tags/create`, { tag: 'v1', version: 1 }, 400, 13, hidden],
+  [`${table}/tags/delete`, { tag: 'v1' }, 404, 8, 'the table has no such tag'],
+  [`${table}/branches/create`, { name: 'ci/1' }, 409, 23, 'the branch already exists'],
   [`${table}/query`, { branch: 'ci/2' }, 404, 22, 'the table has no such branch'],
   [`${table}/version/delete`, { ranges: [] }, 400, 13, hidden],
   ['/v1/table/batch-commit', { operations: [entry] }, 400, 13, hidden],

@@ -12,6 +12,10 @@ const shared = useSharedGateway({
         ruleFor(['ann'], ['query'], { effect: 'deny', when: 'context["env"] == "test"' }),
       ],
     ),
+    policyOf(
+      ['once'],
+      [ruleFor(['ann'], ['read'], { when: 'context["env"] == "test"' }), ruleFor(['ann'], ['read'])],
+    ),
   ],
 })
 
@@ -21,6 +25,11 @@ it('evaluates conditions on headers; a deny whose condition fails denies and is 
   expect(await count({ 'x-catalog-ctx-env': 'prod' })).toBe(200)
   expect(await count({ 'x-catalog-ctx-env': 'test' })).toBe(403)
   expect(await count({})).toBe(403)
-  const metrics = await shared.gateway.metrics()
-  expect(metrics).toMatch(/^catalog_gateway_policy_condition_failures_total\{effect="deny"\} [1-9]/m)
+  expect(await shared.gateway.metrics()).toMatch(/_condition_failures_total\{effect="deny"\} [1-9]/)
+})
+
+it('decides once about what the head states, though the body may state more', async () => {
+  const body = { k: 1, vector: [] }
+  expect((await shared.gateway.post('/v1/table/once$orders/query', { as: 'ann', body })).status).toBe(200)
+  expect(await shared.gateway.metrics()).toMatch(/_condition_failures_total\{effect="allow"\} 1\n/)
 })
