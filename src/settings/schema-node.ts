@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { memoizeByObject } from '../lib/index.ts'
 
 type JsonSchema = z.core.JSONSchema.BaseSchema
 
@@ -21,10 +22,11 @@ export interface SchemaNode extends Pick<
   readonly path?: true
 }
 
-export function toSchemaNode(schema: z.ZodType): SchemaNode {
+export const toSchemaNode = memoizeByObject(
   // A copy: the type of the original also has the forms that zod does not write.
-  return JSON.parse(JSON.stringify(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })))
-}
+  (schema: z.ZodType): SchemaNode =>
+    JSON.parse(JSON.stringify(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }))),
+)
 
 /** Returns the node and the alternatives that it offers, at any depth. */
 function listAlternatives(node: SchemaNode): readonly SchemaNode[] {

@@ -1,7 +1,7 @@
 import { isMap, isScalar, isSeq, type ParsedNode } from 'yaml'
 import type { z } from 'zod'
 import { explainRemovedField, getValue, listMembers, toSchemaNode } from '../../settings/index.ts'
-import { getMembers, memoizeByObject, suggestSimilar } from '../../lib/index.ts'
+import { getMembers, suggestSimilar } from '../../lib/index.ts'
 import { describeOtherVariables, fillText, type PolicyInstance } from './for-each.ts'
 import type { Locate, Position, ReportProblem } from './read-yaml.ts'
 
@@ -116,7 +116,7 @@ export class DocumentReader {
         const members = this.invalid.get(key) ?? new Set()
         this.invalid.set(key, members.add(String(whole[length])))
       }
-      this.reportIssue(issue, whole, () => listMembers(nodeOf(schema), inner))
+      this.reportIssue(issue, whole, () => listMembers(toSchemaNode(schema), inner))
     }
   }
 
@@ -202,8 +202,6 @@ function suggestQuotes(value: unknown): string {
   const [[key, member] = [], ...more] = Object.entries(value)
   return key !== undefined && member === null && more.length === 0 ? `: put it in quotes, '{${key}}'` : ''
 }
-
-const nodeOf = memoizeByObject((schema: z.ZodType) => toSchemaNode(schema))
 
 function suggestField(
   name: string,
