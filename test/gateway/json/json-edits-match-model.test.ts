@@ -8,6 +8,7 @@ import {
   type OpenMember,
 } from '../../../src/gateway/json/json-transformer.ts'
 import { isThorough } from '../../support/thorough.ts'
+import { anyCharacter } from '../../support/any-character.ts'
 
 // Compares edits of a text with a model: a document that is known in its parts, edited by serializing it again.
 
@@ -58,7 +59,7 @@ const name = fc.oneof(
       dropped,
     ),
   },
-  { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 4 }) },
+  { weight: 1, arbitrary: fc.string({ unit: anyCharacter, maxLength: 4 }) },
 )
 const written = fc.tuple(name, fc.boolean()).map(([name, isEscaped]) => ({
   name,
@@ -69,7 +70,7 @@ const written = fc.tuple(name, fc.boolean()).map(([name, isEscaped]) => ({
 const scalar = fc
   .oneof(
     fc.constantFrom('0', '-1.5E+7', 'true', 'null', '""', '"[]"', '"{\\"id\\":[]}"'),
-    fc.string({ unit: 'binary', maxLength: 20 }).map((text) => JSON.stringify(text)),
+    fc.string({ unit: anyCharacter, maxLength: 20 }).map((text) => JSON.stringify(text)),
   )
   .map((text): Node => ({ text }))
 

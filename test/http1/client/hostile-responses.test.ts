@@ -3,6 +3,8 @@ import { scripted, writesBytes, type Script } from './scripted-upstream.ts'
 
 const ok = 'HTTP/1.1 200 OK\r\n'
 const chunked = `${ok}transfer-encoding: chunked\r\n\r\n`
+const hints = 'HTTP/1.1 103 Early Hints\r\na: b\r\n\r\n'
+const headOf = (bytes: number) => `${ok}content-length: 1\r\na: `.padEnd(bytes, 'b')
 
 it.each<[name: string, bytes: string]>([
   ['no status line', 'content-length: 0\r\n\r\n'],
@@ -61,10 +63,8 @@ it.each<[name: string, bytes: string]>([
   ['a second response', `${ok}content-length: 0\r\n\r\n`.repeat(2)],
   ['a body after 204', 'HTTP/1.1 204 No Content\r\n\r\nbody'],
   ['another protocol', 'HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\n\r\n'],
-  [
-    'too many interim responses',
-    `${'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(9)}${ok}content-length: 0\r\n\r\n`,
-  ],
+  ['too many interim responses', `${hints.repeat(9)}${ok}content-length: 0\r\n\r\n`],
+  ['a head above 64 KiB', `${headOf(65_537)}\r\n\r\na`],
 ])('rejects a response with %s and closes its connection', async (_what, bytes) => {
   const upstream = await scripted(writesBytes(bytes))
   await expect(upstream.get()).rejects.toMatchObject({ code: 'BAD_RESPONSE' })
@@ -127,7 +127,8 @@ it.each<[name: string, bytes: string, body: string]>([
   ['with bytes above ASCII in a value', `${ok}a: \xe9\r\ncontent-length: 1\r\n\r\na`, 'a'],
   ['with chunks', `${chunked}1\r\na\r\nA\r\n0123456789\r\n0\r\n\r\n`, 'a0123456789'],
   ['with extensions and trailers', `${chunked}1;a=b;c="d e"\r\na\r\n000;x\r\na: b\r\n\r\n`, 'a'],
-  ['after interim responses', `HTTP/1.1 103 Early Hints\r\na: b\r\n\r\n${ok}content-length: 1\r\n\r\na`, 'a'],
+  ['after interim responses', `${hints.repeat(8)}${ok}content-length: 1\r\n\r\na`, 'a'],
+  ['with a head of 64 KiB', `${headOf(65_536)}\r\n\r\na`, 'a'],
   ['without content', 'HTTP/1.1 204 No Content\r\n\r\n', ''],
   ['of an unchanged resource', 'HTTP/1.1 304 Not Modified\r\ncontent-length: 5\r\n\r\n', ''],
 ])('accepts a response %s', async (_what, bytes, body) => {

@@ -19,40 +19,13 @@ function listOutside(
 
 it('what attaches storage, hands out credentials, reads any table or object, or concerns jobs or grants is outside of a delegation', () => {
   const outside = listOutside([], builtInVocabulary)
-  expect(new Set(outside)).toEqual(
-    new Set([
-      'RegisterTable',
-      'CloneTable',
-      'CreateTableVersion',
-      'AlterTableBackfillColumns',
-      'EnableTableRte',
-      'ListJobs',
-      'DescribeJob',
-      'CancelJob',
-      'PauseJob',
-      'ResumeJob',
-      'QueryJobEvents',
-      'CreateMaterializedView',
-      'RefreshMaterializedView',
-      'CreateView',
-      'CreateFunction',
-      'ChooseLocation',
-      'ChooseStorage',
-      'ReadAnyTable',
-      'UseFunction',
-      'UseSecret',
-      'VendCredentials',
-      'ReferenceData',
-      'ListGrants',
-      'AddGrant',
-      'DeleteGrant',
-      'ListRoleBindings',
-      'AddRoleBinding',
-      'DeleteRoleBinding',
-      'DescribePrincipal',
-      'DescribeGroup',
-    ]),
-  )
+  const expected = `
+    RegisterTable CloneTable CreateTableVersion AlterTableBackfillColumns EnableTableRte ListJobs
+    DescribeJob CancelJob PauseJob ResumeJob QueryJobEvents CreateMaterializedView
+    RefreshMaterializedView CreateView CreateFunction ChooseLocation ChooseStorage ReadAnyTable
+    UseFunction UseSecret VendCredentials ReferenceData ListGrants AddGrant DeleteGrant
+    ListRoleBindings AddRoleBinding DeleteRoleBinding DescribePrincipal DescribeGroup`
+  expect(new Set(outside)).toEqual(new Set(expected.trim().split(/\s+/)))
 })
 
 it('an extra operation is delegated only by name, whatever its group', () => {
