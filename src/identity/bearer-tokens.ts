@@ -91,12 +91,14 @@ async function openKubernetesIssuer(
   return { issuer: { ...settings, ...clusterTokens }, jwks, readCaller: readServiceAccount }
 }
 
-/** Parses `Bearer <token>` (RFC 6750 section 2.1; the scheme is case-insensitive, RFC 9110 section 11.1). */
+/**
+ * Parses `Bearer <token>` (RFC 6750 section 2.1; the scheme is case-insensitive, RFC 9110 section 11.1), which is more than
+ * the scheme.
+ */
 function parseBearer(authorization: string): string {
   const scheme = /^bearer +/i.exec(authorization)?.[0]
   if (scheme !== undefined) return authorization.slice(scheme.length)
-  const other = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+)(?: |$)/.exec(authorization)?.[1]
-  const isOther = other !== undefined && other.toLowerCase() !== 'bearer'
+  const isOther = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+(?: |$)/.test(authorization)
   throw new AuthenticationError(isOther ? 'unsupported_scheme' : 'malformed_authorization')
 }
 
