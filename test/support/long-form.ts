@@ -7,7 +7,9 @@ import { join } from 'node:path'
  */
 export const longFiles = {
   '.': [
+    'test/attacks/{batches,resources}/*-that-blocks-the-event-loop.test.ts',
     'test/attacks/resources/{a-thousand-slow-connections,a-flood-of-audit-records}.test.ts',
+    'test/attacks/resources/unread-responses-that-exhaust-memory.test.ts',
     'test/attacks/upstream/credentials-in-any-response.test.ts',
     'test/audit/sinks/killed-with-undelivered-records.test.ts',
     'test/audit/log/{failing-sync,full-disk}.test.ts',

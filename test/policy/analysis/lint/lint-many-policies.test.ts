@@ -3,10 +3,11 @@ import { createBypassCheck } from '../../../../src/policy/analysis/lint/lint-byp
 import { lintPolicies } from '../../../../src/policy/analysis/lint/lint-policies.ts'
 import { createRuleIndex } from '../../../../src/policy/analysis/lint/check.ts'
 import { compilePolicies, type PolicySet } from '../../../../src/policy/policy-set.ts'
+import { isThorough } from '../../../support/thorough.ts'
 import { parseDocuments } from '../../parse-documents.ts'
 
 // Comparing all pairs would take minutes.
-it('lints thousands of policies in one namespace in seconds', { timeout: 60_000 }, () => {
+it.runIf(isThorough)('lints thousands of policies in one namespace in seconds', { timeout: 60_000 }, () => {
   const documents = parseDocuments(
     Array.from({ length: 3_000 }, (_, number) => ({
       name: `team-${number}`,
