@@ -1,4 +1,4 @@
-import { cp, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
@@ -56,6 +56,23 @@ it('a segment also ends by its age', async () => {
   expect(await segmentsOf(folder)).toEqual([0, 1].map((index) => `${log.chain}-000${index}.jsonl`))
   await log.close()
 })
+
+it.runIf(process.platform === 'linux')(
+  'only the last segment is open, and none once the log is closed',
+  async () => {
+    const { folder, log } = await openLog({ segmentBytes: 2_000 })
+    await writeChanges(log, 10)
+    const openSegments = async () => {
+      const files = await Promise.all(
+        (await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(String)),
+      )
+      return files.filter((file) => file.startsWith(folder) && file.endsWith('.jsonl')).length
+    }
+    expect(await openSegments()).toBe(1)
+    await log.close()
+    expect(await openSegments()).toBe(0)
+  },
+)
 
 it('segments and seals end as the page on the audit log says', async () => {
   const { segmentBytes, segmentMs, sealRecords } = chainBounds
