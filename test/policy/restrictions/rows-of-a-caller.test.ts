@@ -111,12 +111,12 @@ it('other callers, exceptions and other tables have no restriction', () => {
     ).toBeUndefined()
 })
 
-it('restrictions are combined once, whoever they apply to', () => {
+it('restrictions are combined once, whatever caller and table they apply to', () => {
   const restrict = ['a', 'b'].map((id) => ({ ...restriction, id, columns: { [id]: 'text' } }))
   const set = compilePolicySet([{ name: 'crm', namespace: ['crm'], restrict, rules: [] }])
-  const [al, bo] = ['al', 'bo'].map((name) => {
+  const [al, bo] = ['cal', 'cbo'].map((name) => {
     const caller = createCaller(name, 'analysts')
-    return set.findRestriction(createAuthorizationRequest(caller, 'QueryTable', 'table', ['crm', 'c']))
+    return set.findRestriction(createAuthorizationRequest(caller, 'QueryTable', 'table', ['crm', name]))
   })
   expect(al?.columns).toEqual(new Map())
   expect(bo?.columns).toBe(al?.columns)
@@ -126,16 +126,18 @@ it('a table has its own restriction, also by a rule whose columns depend on its 
   const tables = {
     a: { columns: { id: 'number', ssn: { type: 'text', tags: ['pii'] } } },
     b: { columns: { email: 'text' } },
+    d: { columns: { phone: 'text' } },
   }
+  const { subjects } = restriction
   const restrict = [
-    { id: 'tagged', subjects: { groups: ['analysts'] }, tables: ['a', 'b'], columns: { without: ['pii'] } },
-    { id: 'listed', subjects: { groups: ['analysts'] }, tables: ['c'], columns: { x: 'text' } },
+    { id: 'tagged', subjects, tables: ['a', 'b', 'd'], columns: { without: ['pii'] } },
+    { id: 'listed', subjects, tables: ['c'], columns: { x: 'text' } },
   ]
   const set = compilePolicySet([{ name: 'crm', namespace: ['crm'], tags: { tables }, restrict, rules: [] }])
-  const columns = ['a', 'b', 'c', 'a'].map(
+  const columns = ['a', 'b', 'c', 'd', 'a'].map(
     (table) =>
       set.findRestriction(createAuthorizationRequest(analyst, 'QueryTable', 'table', ['crm', table]))
         ?.columns,
   )
-  expect(columns.map((each) => [...(each?.keys() ?? [])])).toEqual([['id'], ['email'], ['x'], ['id']])
+  expect(columns.map((each) => [...(each?.keys() ?? [])].join())).toEqual(['id', 'email', 'x', 'phone', 'id'])
 })
