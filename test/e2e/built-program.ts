@@ -1,8 +1,8 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { findStaleSource } from '../support/compiled-sources.ts'
 
 export const projectFolder = fileURLToPath(new URL('../../', import.meta.url))
 
@@ -119,18 +119,8 @@ let isFresh = false
 
 /** A stale build makes test results meaningless. */
 export function requireFreshBuild(): void {
-  if (isFresh) return
-  const source = join(projectFolder, 'src')
-  for (const file of readdirSync(source, { recursive: true, encoding: 'utf8' })) {
-    if (!file.endsWith('.ts') || /^backend\/(dist|test|node_modules|vitest)/.test(file)) continue
-    const [, ofCatalog] = /^backend\/(.*)$/.exec(file) ?? []
-    const output = ofCatalog === undefined ? join('dist', file) : join('src/backend/dist', ofCatalog)
-    const built = statSync(join(projectFolder, output.replace(/\.ts$/, '.js')), { throwIfNoEntry: false })
-    if (built === undefined || built.mtimeMs < statSync(join(source, file)).mtimeMs) {
-      throw new Error(
-        `dist/ was not built from src/${file} as it is now: run "npm run build" (npm test does)`,
-      )
-    }
-  }
+  const stale = isFresh ? undefined : findStaleSource()
+  if (stale !== undefined)
+    throw new Error(`dist/ was not built from src/${stale} as it is now: run "npm run build" (npm test does)`)
   isFresh = true
 }

@@ -8,21 +8,25 @@ const sources = fileURLToPath(new URL('../../src', import.meta.url))
 /** The file that `npm run build` makes of a source; undefined for other files, such as tests. */
 function findCompiled(path: string): string | undefined {
   const [, catalog, name] =
-    /^(backend\/(?!test\/|dist\/)|(?!backend\/|\.\.))([^.]+)\.ts$/.exec(relative(sources, path)) ?? []
+    /^(backend\/(?!test\/|dist\/|node_modules\/)|(?!backend\/|\.\.))([^.]+)\.ts$/.exec(
+      relative(sources, path),
+    ) ?? []
   return name && join(sources, catalog ? 'backend/dist' : '../dist', `${name}.js`)
 }
 
-function isCurrent(path: string): boolean {
-  const compiled = findCompiled(path)
-  const compiledAt = compiled && statSync(compiled, { throwIfNoEntry: false })?.mtimeMs
-  return compiled === undefined || Number(compiledAt) >= statSync(path).mtimeMs
+/** The first source that has changed since `npm run build`, by its path in `src`. */
+export function findStaleSource(): string | undefined {
+  return readdirSync(sources, { recursive: true, encoding: 'utf8' }).find((name) => {
+    const compiled = findCompiled(join(sources, name))
+    const compiledAt = compiled && statSync(compiled, { throwIfNoEntry: false })?.mtimeMs
+    return compiled !== undefined && !(Number(compiledAt) >= statSync(join(sources, name)).mtimeMs)
+  })
 }
 
 /** Lets tests load the compiled sources, unless one of them has changed since: vitest would compile them once more. */
 export function compiledSources(): Plugin | undefined {
-  const all = readdirSync(sources, { recursive: true, encoding: 'utf8' })
   // `vitest run` alone ends before the sources change: a watching vitest and the mutation tests change them.
-  if (!process.argv.includes('run') || !all.every((name) => isCurrent(join(sources, name)))) return undefined
+  if (!process.argv.includes('run') || findStaleSource() !== undefined) return undefined
   return {
     name: 'compiled-sources',
     enforce: 'pre',
