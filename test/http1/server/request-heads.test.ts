@@ -31,9 +31,11 @@ describe('the head of a request', () => {
     expect(headOf(`GET ${target} HTTP/1.1`).target).toBe(target)
   })
 
-  it('that another parser has read is refused with an empty target or an invalid value', () => {
-    const line = { method: 'CONNECT', target: '', version: '1.1' }
-    expect(() => createParsedRequestHead(line, [])).toThrow(RequestError)
+  it('that another parser has read is refused with an invalid target or value', () => {
+    for (const target of ['', ' a:1', 'a:1 ', 'a:\x7f'])
+      expect(() => createParsedRequestHead({ method: 'CONNECT', target, version: '1.1' }, [])).toThrow(
+        RequestError,
+      )
     const root = { method: 'GET', target: '/', version: '1.1' }
     expect(() => createParsedRequestHead(root, ['a', 'b', 'c', 'd\ne'])).toThrow(RequestError)
   })
