@@ -1,8 +1,10 @@
 import { LRUCache } from 'lru-cache'
 import type { VerifiedToken } from './jwt/claims.ts'
 
-/** An estimate: some 100,000 tokens, or fewer if they contain many groups. */
+/** An estimate, reached by fewer tokens if they contain many groups. */
 const maxBytes = 64 * 1024 * 1024
+/** So at most 50,000 tokens, the callers of a day: a bound of their number would reserve memory for all of them. */
+const leastBytes = Math.ceil(maxBytes / 50_000)
 
 interface Entry {
   readonly verified: VerifiedToken
@@ -45,5 +47,5 @@ function estimateBytes({ principal }: VerifiedToken): number {
   // Twice the length of the text: the memory of objects is unknown.
   if (principal.claims !== undefined) bytes += 2 * JSON.stringify(principal.claims).length
   for (const group of principal.groups) bytes += 64 + group.length
-  return bytes
+  return Math.max(bytes, leastBytes)
 }
