@@ -23,7 +23,9 @@ it('evaluates conditions on headers; a deny whose condition fails denies and is 
   expect(await count({ 'x-catalog-ctx-env': 'prod' })).toBe(200)
   expect(await count({ 'x-catalog-ctx-env': 'test' })).toBe(403)
   expect(await count({})).toBe(403)
-  expect(await shared.gateway.metrics()).toMatch(/_condition_failures_total\{effect="deny"\} [1-9]/)
+  expect(await shared.gateway.metrics()).toMatch(
+    /^catalog_gateway_policy_condition_failures_total\{effect="deny"\} [1-9]/m,
+  )
 })
 
 it('decides once about what the head states, though the body may state more, or comes in parts', async () => {

@@ -3,6 +3,7 @@ import { listSteps } from '../../../src/policy/analysis/steps.ts'
 import { pending } from '../../../src/policy/conditions/authorization-request.ts'
 import { objectPosition } from '../../../src/policy/engine/object-position.ts'
 import { knownFromPrincipal, knownFromSubject } from '../../../src/policy/engine/subject.ts'
+import type { PolicySet } from '../../../src/policy/policy-set.ts'
 import { compilePolicySet, createAuthorizationRequest, createCaller } from '../policy-builder.ts'
 
 const all = { subjects: { any: true }, operations: ['DropTable'] } as const
@@ -32,13 +33,16 @@ const set = compilePolicySet([
 
 const request = createAuthorizationRequest(createCaller('ann'), 'DropTable', 'table', ['prod', 'orders'])
 
+function stepsOf(
+  policies: PolicySet,
+  position = objectPosition('table', request.id),
+  caller = knownFromPrincipal(request.principal),
+) {
+  return listSteps(policies, { permission: 'DropTable', position, caller, input: request })
+}
+
 it('each rule about an operation has an outcome, with the error of a condition that failed', () => {
-  const { rules, possible } = listSteps(set, {
-    permission: 'DropTable',
-    position: objectPosition('table', request.id),
-    caller: knownFromPrincipal(request.principal),
-    input: request,
-  })
+  const { rules, possible } = stepsOf(set)
   const outcomes = rules.map(({ rule, outcome, error }) => [rule.id, outcome, error !== undefined])
   expect(outcomes).toEqual([
     ['denies-another-caller', 'other-caller', false],
@@ -53,12 +57,7 @@ it('each rule about an operation has an outcome, with the error of a condition t
 })
 
 it('a rule about tables says nothing of their namespace', () => {
-  const { rules } = listSteps(set, {
-    permission: 'DropTable',
-    position: objectPosition('namespace', ['prod']),
-    caller: knownFromPrincipal(request.principal),
-    input: request,
-  })
+  const { rules } = stepsOf(set, objectPosition('namespace', ['prod']))
   expect(rules.find(({ rule }) => rule.tables !== undefined)?.outcome).toBe('other-table')
 })
 
@@ -67,12 +66,8 @@ it.each([
   ['allow', 'failed'],
 ] as const)('a %s with a failed condition that may name the caller is %s', (effect, expected) => {
   const rule = { ...all, id: 'r', effect, subjects: { groups: ['g'] }, when: 'principal.claims.team == "x"' }
-  const { rules } = listSteps(compilePolicySet([{ name: 'p', namespace: [], rules: [rule] }]), {
-    permission: 'DropTable',
-    position: objectPosition('table', request.id),
-    caller: knownFromSubject({ kind: 'user', name: 'ann' }),
-    input: request,
-  })
+  const policies = compilePolicySet([{ name: 'p', namespace: [], rules: [rule] }])
+  const { rules } = stepsOf(policies, undefined, knownFromSubject({ kind: 'user', name: 'ann' }))
   expect(rules[0]?.outcome).toBe(expected)
 })
 

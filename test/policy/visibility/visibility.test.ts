@@ -208,27 +208,13 @@ it('decides once about all objects of a kind in a namespace, unless a rule reads
     return failed.splice(0).length
   }
   const names = ['a', 'b', 'c']
-  expect(
-    failuresOf(
-      'table',
-      names.map((name) => ['all', name]),
-    ),
-  ).toBe(1)
-  expect(
-    failuresOf(
-      'table',
-      names.map((name) => ['some', name]),
-    ),
-  ).toBe(3)
-  expect(names.map((name) => view('table', ['one', name]))).toEqual([false, true, false])
+  const within = (namespace: string) => names.map((name) => [namespace, name])
+  expect(failuresOf('table', within('all'))).toBe(1)
+  expect(failuresOf('table', within('some'))).toBe(3)
+  expect(within('one').map((id) => view('table', id))).toEqual([false, true, false])
   // Something in it, and tables beneath; both without an object that exists.
   expect(failuresOf('namespace', [['all'], ['all']])).toBe(2)
-  expect(
-    failuresOf(
-      'namespace',
-      names.map((name) => ['all', name]),
-    ),
-  ).toBe(2)
+  expect(failuresOf('namespace', within('all'))).toBe(2)
 })
 
 function decideListTables(caller: string, ...policies: readonly WrittenPolicy[]) {
