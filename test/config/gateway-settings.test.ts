@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { expect, it } from 'vitest'
 import { stringify } from 'yaml'
 import { readGatewaySettings } from '../../src/config/gateway-settings.ts'
@@ -96,7 +96,16 @@ const identityPaths = {
     clientId: 'gateway',
     clientSecretFile: 'client-secret',
   },
+  assertion: { issuer: 'https://gateway.example', keyFile: 'signing.pem' },
 }
+
+it('identity paths are relative to the file too', async () => {
+  const { identity } = await readChanged({ ...least, identity: identityPaths })
+  const folder = dirname(identity.apiKeys?.store ?? '')
+  expect(identity.introspection?.clientSecretFile).toBe(join(folder, 'client-secret'))
+  expect(identity.assertion?.keyFile).toBe(join(folder, 'signing.pem'))
+  expect(identity.kubernetes?.issuer).toBe('https://kubernetes.default.svc.cluster.local')
+})
 
 const corp = { name: 'corp', issuer: 'https://corp.example', audience: 'catalog', algorithms: ['RS256'] }
 const withIdentity = (changes: object): object => ({ identity: { ...identityPaths, ...changes } })

@@ -5,8 +5,7 @@ import { createPolicyVocabulary } from '../../src/policy/language/policy-vocabul
 import { compilePolicies } from '../../src/policy/policy-set.ts'
 import { parsePolicies } from '../policy/parse-policies.ts'
 import { extraOperations } from '../gateway/support/extra-operations.ts'
-import { parseDocuments } from '../policy/parse-documents.ts'
-import { formatPolicies } from '../policy/policy-builder.ts'
+import { formatPolicies, parseDocuments } from '../policy/policy-builder.ts'
 
 const documents = parseDocuments([
   {

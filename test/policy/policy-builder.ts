@@ -9,6 +9,7 @@ import {
   type RequestFacts,
 } from '../../src/policy/conditions/authorization-request.ts'
 import type { ReportConditionFailure } from '../../src/policy/engine/compiled-rule.ts'
+import type { PolicyDocument } from '../../src/policy/language/policy-document.ts'
 import { compilePolicies, type PolicySet } from '../../src/policy/policy-set.ts'
 
 interface WrittenSubjects {
@@ -90,9 +91,13 @@ export function compilePolicySet(
   policies: readonly WrittenPolicy[],
   conditionFailed?: ReportConditionFailure,
 ): PolicySet {
+  return compilePolicies(parseDocuments(policies), conditionFailed)
+}
+
+export function parseDocuments(policies: readonly WrittenPolicy[]): readonly PolicyDocument[] {
   const { documents, problems } = parsePolicies(formatPolicies(policies), 'policies.yaml')
   if (problems.length > 0) throw new Error(JSON.stringify(problems))
-  return compilePolicies(documents, conditionFailed)
+  return documents
 }
 
 export function createCaller(name: string, ...groups: readonly string[]): Principal {

@@ -1,4 +1,5 @@
 import { Field, Int32, RecordBatchStreamWriter, Schema, Table } from 'apache-arrow'
+import { KeyValue } from 'apache-arrow/fb/key-value'
 import { Message } from 'apache-arrow/fb/message'
 import { MessageHeader } from 'apache-arrow/fb/message-header'
 import { MetadataVersion } from 'apache-arrow/fb/metadata-version'
@@ -17,8 +18,12 @@ export const arrowUpload = schemaStream(new Schema([new Field('a', new Int32(), 
 export const endOfStreamBytes = 8
 
 /** Encodes the metadata of a record batch without columns, with its prefix, as one message. */
-export function batchMessage(bodyLength: number): Buffer {
+export function batchMessage(bodyLength: number, ownMetadata: Readonly<Record<string, string>> = {}): Buffer {
   const builder = new Builder()
+  const pairs = Object.entries(ownMetadata).map(([key, value]) =>
+    KeyValue.createKeyValue(builder, builder.createString(key), builder.createString(value)),
+  )
+  const own = Message.createCustomMetadataVector(builder, pairs)
   RecordBatch.startNodesVector(builder, 0)
   const nodes = builder.endVector()
   RecordBatch.startBuffersVector(builder, 0)
@@ -32,6 +37,7 @@ export function batchMessage(bodyLength: number): Buffer {
   Message.addHeaderType(builder, MessageHeader.RecordBatch)
   Message.addHeader(builder, batch)
   Message.addBodyLength(builder, BigInt(bodyLength))
+  Message.addCustomMetadata(builder, own)
   builder.finish(Message.endMessage(builder))
   const metadata = builder.asUint8Array()
   const message = Buffer.alloc(8 + Math.ceil(metadata.length / 8) * 8)

@@ -9,7 +9,7 @@ import { anIntent, logOptions, ofKind, openLog, recordsOf, segmentsOf } from '..
 import { keyOf } from '../verify/forge-log.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
-/** Modifies the file of an open log between two checks, appends two intents after the next one, and returns the log. */
+/** Modifies the file of an open log, appends two intents, and returns the log. */
 async function tamperedLog(tamper: (path: string) => Promise<unknown>) {
   vi.useFakeTimers({ toFake: ['performance'] })
   onTestFinished(() => void vi.useRealTimers())
@@ -20,10 +20,8 @@ async function tamperedLog(tamper: (path: string) => Promise<unknown>) {
   await log.recordIntent(anIntent('before'))
   const [file = ''] = await segmentsOf(folder)
   await tamper(join(folder, file))
-  vi.advanceTimersByTime(fileCheckIntervalMs - 1)
-  await log.recordIntent(anIntent('unseen'))
-  expect(events).toEqual([])
-  vi.advanceTimersByTime(1)
+  // The next record checks the file again.
+  vi.advanceTimersByTime(fileCheckIntervalMs)
   await log.recordIntent(anIntent('after'))
   await log.recordIntent(anIntent('later'))
   await log.close()
@@ -40,7 +38,7 @@ it.each([
   ['deleted', 'removed', (path: string) => rm(path)],
   ['moved away, as by log rotation', 'removed', (path: string) => rename(path, `${path}.1`)],
   ['replaced', 'replaced', forge],
-  ['cut', 'resized', (path: string) => truncate(path)],
+  ['cut', 'resized', (path: string) => truncate(path, 100)],
   ['continued', 'resized', (path: string) => appendFile(path, '{"v":1}\n')],
 ])('if the file was %s, continues in a new file, and verification names it', async (_, what, tamper) => {
   const { file, records, report } = await tamperedLog(tamper)
@@ -53,6 +51,24 @@ async function forge(path: string): Promise<void> {
   await writeFile(`${path}.other`, (await readFile(path, 'utf8')).replace('before', 'forged'))
   await rename(`${path}.other`, path)
 }
+
+it('is checked once in an interval', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const { folder, log } = await openLog()
+  await log.recordIntent(anIntent('before'))
+  const [file = ''] = await segmentsOf(folder)
+  await rm(join(folder, file))
+  for (const [afterMs, tampered] of [
+    [fileCheckIntervalMs - 1, 0],
+    [1, 1],
+  ] as const) {
+    vi.advanceTimersByTime(afterMs)
+    await log.recordIntent(anIntent('after'))
+    expect(log.status().tampered).toBe(tampered)
+  }
+  await log.close()
+})
 
 it('refuses records as long as no file can be created', async () => {
   const { folder, log } = await openLog()

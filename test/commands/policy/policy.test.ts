@@ -148,6 +148,12 @@ it('a listing that no rule allows is explained as the gateway decides it: by wha
   )
 })
 
+it('says that a group of operations is no operation', async () => {
+  const { status, messages } = await policy('who-can', '--policies', examples, 'write', 'payments/booked')
+  expect(status).toBe(2)
+  expect(messages).toMatch(/^error: write is a group of operations; expected one, such as InsertIntoTable\n/)
+})
+
 it('explain shows the deciding rule and the results of the rules before it', async () => {
   const rita = ['--policies', examples, '--as', 'rita', '--group', 'break-glass']
   const call = ['InsertIntoTable', 'payments/booked']

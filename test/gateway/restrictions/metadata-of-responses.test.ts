@@ -12,15 +12,10 @@ import {
   vectorFromArray,
   type DataType,
 } from 'apache-arrow'
-import { KeyValue } from 'apache-arrow/fb/key-value'
-import { Message } from 'apache-arrow/fb/message'
-import { MessageHeader } from 'apache-arrow/fb/message-header'
-import { MetadataVersion } from 'apache-arrow/fb/metadata-version'
-import { RecordBatch as BatchHeader } from 'apache-arrow/fb/record-batch'
-import { Builder } from 'flatbuffers'
 import { expect, it } from 'vitest'
 import { RestrictedRows } from '../../../src/gateway/restrictions/restricted-response.ts'
 import { encodeFile, toFile } from '../../support/arrow-file.ts'
+import { batchMessage } from '../../support/arrow-upload.ts'
 import { expectLinearCost } from '../../support/cost-growth.ts'
 
 const canary = 'canary: ssn, region, 8 rows'
@@ -111,40 +106,11 @@ it('the response is the same in whatever pieces it arrives', () => {
   expect(filter(response, Array.from(response.keys())).equals(sent)).toBe(true)
 })
 
-/** The message of a batch without rows, with metadata of its own. */
-function batchWithMetadata(): Buffer {
-  const builder = new Builder()
-  const pair = KeyValue.createKeyValue(builder, builder.createString('count'), builder.createString(canary))
-  const metadata = Message.createCustomMetadataVector(builder, [pair])
-  BatchHeader.startNodesVector(builder, 0)
-  const nodes = builder.endVector()
-  BatchHeader.startBuffersVector(builder, 0)
-  const buffers = builder.endVector()
-  BatchHeader.startRecordBatch(builder)
-  BatchHeader.addNodes(builder, nodes)
-  BatchHeader.addBuffers(builder, buffers)
-  const header = BatchHeader.endRecordBatch(builder)
-  Message.startMessage(builder)
-  Message.addVersion(builder, MetadataVersion.V5)
-  Message.addHeaderType(builder, MessageHeader.RecordBatch)
-  Message.addHeader(builder, header)
-  Message.addCustomMetadata(builder, metadata)
-  builder.finish(Message.endMessage(builder))
-  const bytes = builder.asUint8Array()
-  const message = Buffer.alloc(8 + Math.ceil(bytes.length / 8) * 8)
-  message.writeUInt32LE(0xffffffff, 0)
-  message.writeInt32LE(message.length - 8, 4)
-  message.set(bytes, 8)
-  return message
-}
-
 it('the metadata of a batch is removed', () => {
   const stream = encodeStream(new Table(new Schema([])))
   const [start, end] = [stream.subarray(0, -8), stream.subarray(-8)]
-  for (const response of [
-    Buffer.concat([start, batchWithMetadata(), end]),
-    toFile(Buffer.concat([start, batchWithMetadata(), end]), new Schema([])),
-  ]) {
+  const whole = Buffer.concat([start, batchMessage(0, { count: canary }), end])
+  for (const response of [whole, toFile(whole, new Schema([]))]) {
     expect(response.toString('latin1')).toContain('canary')
     expect(filter(response).toString('latin1')).not.toMatch(/canary|count/)
   }

@@ -15,7 +15,6 @@ import {
 import type { PolicyDocument } from '../../../src/policy/language/policy-document.ts'
 import type { PolicySet } from '../../../src/policy/policy-set.ts'
 import { processorMsOf } from '../../support/cost-growth.ts'
-import { parseDocuments } from '../parse-documents.ts'
 import { arbitraryPolicies, arbitraryRequest, taggedPolicies } from '../policy-arbitraries.ts'
 import {
   createAuthorizationRequest,
@@ -23,6 +22,7 @@ import {
   formatPolicies,
   type WrittenPolicy,
   type WrittenRule,
+  parseDocuments,
 } from '../policy-builder.ts'
 import { isThorough } from '../../support/thorough.ts'
 

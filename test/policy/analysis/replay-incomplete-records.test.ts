@@ -6,8 +6,7 @@ import { getOperation, type OperationName } from '../../../src/catalog-api/opera
 import { replayCall, type ReplayedCall } from '../../../src/policy/analysis/replay.ts'
 import { compilePolicies, type PolicySet } from '../../../src/policy/policy-set.ts'
 import { anIntent } from '../../audit/intent-fixtures.ts'
-import { parseDocuments } from '../parse-documents.ts'
-import type { WrittenPolicy, WrittenRule } from '../policy-builder.ts'
+import { type WrittenPolicy, type WrittenRule, parseDocuments } from '../policy-builder.ts'
 
 const everything: WrittenRule = { id: 'all', effect: 'allow', subjects: { any: true }, operations: ['all'] }
 

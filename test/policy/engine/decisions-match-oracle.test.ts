@@ -17,8 +17,7 @@ import {
 } from '../policy-arbitraries.ts'
 import { oracleDecide, oracleDecideBeneath, type OracleDecision } from '../decision-oracle.ts'
 import { compilePolicies } from '../../../src/policy/policy-set.ts'
-import { parseDocuments } from '../parse-documents.ts'
-import { compilePolicySet, formatPolicies } from '../policy-builder.ts'
+import { compilePolicySet, formatPolicies, parseDocuments } from '../policy-builder.ts'
 import { isThorough } from '../../support/thorough.ts'
 
 const requests = fc.array(arbitraryRequest, { minLength: 10, maxLength: 10 })

@@ -4,7 +4,7 @@ import {
   type DocumentObserver,
   type OpenDocumentSource,
 } from '../../../src/policy/source/policy-source.ts'
-import { parseDocuments } from '../parse-documents.ts'
+import { parseDocuments } from '../policy-builder.ts'
 
 const documentsOf = (name: string) => parseDocuments([{ name, namespace: ['a'], rules: [] }])
 

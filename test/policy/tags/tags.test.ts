@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { compilePolicies } from '../../../src/policy/policy-set.ts'
-import { parseDocuments } from '../parse-documents.ts'
 import {
   compilePolicySet,
   createAuthorizationRequest,
   createCaller,
   type WrittenPolicy,
   type WrittenRule,
+  parseDocuments,
 } from '../policy-builder.ts'
 
 const ann = createCaller('ann')

@@ -9,7 +9,6 @@ import {
 import { decideListing, type Viewer } from '../../../src/policy/visibility/visibility.ts'
 import { isThorough } from '../../support/thorough.ts'
 import { compilePolicies } from '../../../src/policy/policy-set.ts'
-import { parseDocuments } from '../parse-documents.ts'
 import {
   arbitraryPolicies as anyPolicies,
   arbitraryRequest as anyRequest,
@@ -21,6 +20,7 @@ import {
   createAuthorizationRequest,
   compilePolicySet,
   type WrittenPolicy,
+  parseDocuments,
 } from '../policy-builder.ts'
 
 /** Replaces some generated permissions by those that decide visibility. */

@@ -4,7 +4,7 @@ import { lintPolicies } from '../../../../src/policy/analysis/lint/lint-policies
 import { createRuleIndex } from '../../../../src/policy/analysis/lint/check.ts'
 import { compilePolicies, type PolicySet } from '../../../../src/policy/policy-set.ts'
 import { isThorough } from '../../../support/thorough.ts'
-import { parseDocuments } from '../../parse-documents.ts'
+import { parseDocuments } from '../../policy-builder.ts'
 
 // Comparing all pairs would take minutes.
 it.runIf(isThorough)('lints thousands of policies in one namespace in seconds', { timeout: 60_000 }, () => {

@@ -1,8 +1,7 @@
 import { expect, it } from 'vitest'
 import { lintWithShadowPolicies } from '../../../../src/policy/analysis/lint/lint-policies.ts'
 import { compileContents } from '../../../../src/policy/source/load-policies.ts'
-import { parseDocuments } from '../../parse-documents.ts'
-import type { WrittenPolicy } from '../../policy-builder.ts'
+import { type WrittenPolicy, parseDocuments } from '../../policy-builder.ts'
 
 const allow = (id: string, operations: readonly string[]) => ({
   id,

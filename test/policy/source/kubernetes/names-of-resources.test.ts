@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest'
 import { compilePolicies } from '../../../../src/policy/policy-set.ts'
-import { parseDocuments } from '../../parse-documents.ts'
-import { createAuthorizationRequest, createCaller } from '../../policy-builder.ts'
+import { createAuthorizationRequest, createCaller, parseDocuments } from '../../policy-builder.ts'
 import { createDelegation, createResource, grant, review, platform } from './reviewed-resources.ts'
 
 const all = { id: 'all', effect: 'deny' as const, subjects: { any: true as const }, operations: ['all'] }
